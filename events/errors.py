@@ -1,0 +1,109 @@
+"""What can go wrong with the record, one exception per case, each with a sentence for the reader."""
+
+from __future__ import annotations
+
+
+class RecordError(Exception):
+    """Base of everything the record and its store raise on purpose."""
+
+
+class StoreAway(RecordError):
+    """The store cannot be reached, or not now. Nothing is known about the request under way."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(f"The store does not answer: {detail}")
+        self.detail = detail
+
+
+class StoreRefuses(RecordError):
+    """The store answers, but does not do what it is asked (disk full, read-only, wrong type of key)."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(f"The store refuses: {detail}")
+        self.detail = detail
+
+
+class GameUnknown(RecordError):
+    """No game of this id."""
+
+    def __init__(self, game: str) -> None:
+        super().__init__(f"There is no game {game!r}.")
+        self.game = game
+
+
+class GameExists(RecordError):
+    """A game of this id is already there."""
+
+    def __init__(self, game: str) -> None:
+        super().__init__(f"A game {game!r} already exists.")
+        self.game = game
+
+
+class BadGameId(RecordError):
+    """Not usable as an id."""
+
+    def __init__(self, game: str) -> None:
+        super().__init__(f"{game!r} is not a game id: 1 to 64 of a-z, 0-9, '-', '_', '.', beginning with one of a-z, 0-9.")
+        self.game = game
+
+
+class BadCommand(RecordError):
+    """Not JSON, or too large: refused at the edge and not recorded."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(f"The command cannot be taken: {detail}")
+        self.detail = detail
+
+
+class KeyConflict(RecordError):
+    """The idempotency key came with another command before."""
+
+    def __init__(self, key: str, inbox: str) -> None:
+        super().__init__(f"The idempotency key {key!r} was used before, for another command (submission {inbox}).")
+        self.key = key
+        self.inbox = inbox
+
+
+class StaleAppend(RecordError):
+    """The ledger is not at the version the append was made for."""
+
+    def __init__(self, game: str, expected: int, actual: int) -> None:
+        super().__init__(f"The ledger of {game!r} is at version {actual}, not at {expected} as expected.")
+        self.game = game
+        self.expected = expected
+        self.actual = actual
+
+
+class LeaseLost(RecordError):
+    """Another adjudicator has taken the lease since."""
+
+    def __init__(self, game: str, token: int, granted: int) -> None:
+        super().__init__(f"The lease {token} on {game!r} is over; {granted} has been granted since.")
+        self.game = game
+        self.token = token
+        self.granted = granted
+
+
+class FromTheFuture(RecordError):
+    """Written by a newer Rookery than this one."""
+
+    def __init__(self, version: int, current: int) -> None:
+        super().__init__(f"The record has schema version {version}; this Rookery reads up to {current}.")
+
+
+class RecordDamaged(RecordError):
+    """An entry does not fit the record. ``seq`` is the first such entry."""
+
+    def __init__(self, seq: int, why: str) -> None:
+        super().__init__(f"Entry {seq}: {why}")
+        self.seq = seq
+        self.why = why
+
+
+class FileDamaged(RecordError):
+    """A line of an export that is no entry is not as it was written."""
+
+    def __init__(self, line: int, why: str) -> None:
+        super().__init__(f"Line {line}: {why}")
+        self.line = line
+        self.why = why

@@ -1,0 +1,65 @@
+"""What the record and the worker ask of a game. They know that there is a ruleset, not which one."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from domain.kernel.ruleset import Ruling
+
+
+class Rules(Protocol):
+    """A game as the record sees it. Every method is pure: no clock, no chance, no change of its arguments.
+
+    ``public``, ``hidden`` and ``seats`` also answer for the blank state, since the first command may be refused.
+    """
+
+    @property
+    def name(self) -> str:
+        """The game, a short word: "thrones"."""
+
+    @property
+    def version(self) -> str:
+        """The version of the rules engine."""
+
+    @property
+    def command_type(self) -> Any:
+        """The msgspec union of all commands, with the tag field "kind"."""
+
+    @property
+    def fact_type(self) -> Any:
+        """The msgspec union of all facts, with the tag field "fact"."""
+
+    @property
+    def state_type(self) -> type:
+        """The game's position document, a frozen msgspec Struct."""
+
+    @property
+    def hidden_type(self) -> type:
+        """The hidden part of the position, a frozen msgspec Struct."""
+
+    def blank(self) -> Any:
+        """The state before the first entry."""
+
+    def decide(self, state: Any, command: Any) -> Ruling[Any]:
+        """Rule on a command. Raises :class:`domain.kernel.refusal.Refusal`."""
+
+    def evolve(self, state: Any, fact: Any) -> Any:
+        """The state after one fact."""
+
+    def public(self, state: Any) -> Any:
+        """The position with everything hidden blanked."""
+
+    def hidden(self, state: Any) -> Any:
+        """The hidden part: seed, orders of decks, sealed answers."""
+
+    def seats(self, state: Any) -> dict[str, str]:
+        """Seat id to player."""
+
+    def player_of(self, command: Any) -> str | None:
+        """The player a command speaks for; None for commands of the organiser and the system."""
+
+    def is_secret(self, state: Any, command: Any) -> bool:
+        """Whether what the command says belongs to its author alone for now."""
+
+    def is_over(self, state: Any) -> bool:
+        """Whether the game has ended."""

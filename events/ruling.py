@@ -1,0 +1,174 @@
+"""Ruling: from a submission and the line so far to the bytes of the next entry.
+
+One pure function, :func:`rule`, makes every entry. The worker appends what it returns; verification calls it
+again and compares. Time comes with the submission, chance and salts from secrets in the first entry.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from typing import Any
+
+import msgspec
+
+from domain.kernel.refusal import Refusal
+from events import chain
+from events.codec import Codec, entry
+from events.envelope import (
+    GENESIS,
+    SECRETLY,
+    Accepted,
+    Entry,
+    Refused,
+    SealedCommand,
+    SealedFact,
+    StateDigest,
+    Stored,
+    Submission,
+    encode,
+)
+from events.rules import Rules
+from events.sealing import PEPPER, Sealer, state_key
+from events.upcasters import UPCASTERS, VERSION
+
+
+class Line(msgspec.Struct, frozen=True):
+    """The fold of a ledger up to a version: the state, how much of the inbox is ruled on, and the head of the chain."""
+
+    state: Any
+    version: int = 0
+    taken: int = 0
+    head: str = GENESIS
+
+
+class Judge:
+    """A game's rules with its codec, at the version of the engine that signs the entries."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        self.codec = Codec(rules)
+        self.engine = f"{rules.name}/{rules.version}"
+
+    def begin(self) -> Line:
+        """The line before the first entry."""
+        return Line(self.rules.blank())
+
+    def evolve(self, line: Line, stored: Stored) -> Line:
+        """The line after an entry that is already in the ledger, all parts open."""
+        read = entry(stored)
+        state = line.state
+        for fact in self.codec.facts(stored, read):
+            state = self.rules.evolve(state, fact)
+        return Line(state, read.seq, int(read.inbox.partition("-")[0]), stored.digest)
+
+    def digest_of(self, state: Any, pepper: bytes, prev: str, seq: int) -> StateDigest:
+        """The digests of a position."""
+        hidden = hmac.digest(state_key(pepper, prev, seq), encode(self.rules.hidden(state)), "sha256")
+        return StateDigest(hashlib.sha256(encode(self.rules.public(state))).hexdigest(), hidden.hex())
+
+    def rule(
+        self, line: Line, submission: Submission, pepper: bytes, engine: str | None = None
+    ) -> tuple[Stored, Line, str]:
+        """The entry that answers a submission, the line after it, and the kind of the command (for logs).
+
+        A refusal is an entry too. Any exception is a bug of the rules, and no entry.
+        """
+        seq = line.version + 1
+        sealer = Sealer(pepper, line.head, seq)
+        if seq == 1:
+            sealer.seal(PEPPER, (), encode(pepper.hex()))
+        case = _Case(self, line.state, submission)
+        command = msgspec.Raw(_command(case, sealer))
+        verdict: Accepted | Refused = Accepted()
+        if case.refusal is not None:
+            verdict = _refused(case, case.refusal, sealer)
+        facts = tuple(msgspec.Raw(_fact(fact, sealer)) for fact in case.facts)
+        read = Entry(
+            v=VERSION,
+            seq=seq,
+            at=submission.at,
+            cause=submission.cause,
+            inbox=submission.inbox,
+            seat=submission.seat,
+            causation=submission.causation,
+            correlation=submission.correlation,
+            engine=engine or self.engine,
+            seen=submission.seen,
+            command=command,
+            verdict=verdict,
+            facts=facts,
+            sealed=tuple(sealer.seals),
+            state=self.digest_of(case.state, pepper, line.head, seq),
+            prev=line.head,
+        )
+        public = encode(read)
+        parts = tuple(sealer.parts)
+        stored = Stored(public, parts, chain.digest(line.head, public, parts))
+        return stored, Line(case.state, seq, submission.number, stored.digest), case.kind
+
+
+class _Case:
+    """One submission before the rules: who sent it, whether it is secret, and what becomes of it."""
+
+    def __init__(self, judge: Judge, state: Any, submission: Submission) -> None:
+        self.submission = submission
+        self.state = state
+        self.facts: tuple[Any, ...] = ()
+        self.refusal: Refusal | None = None
+        self.secret = True  # what nobody can read might be a mistyped secret
+        self.kind = "unreadable"
+        player = judge.rules.seats(state).get(submission.seat) if submission.seat is not None else None
+        self.author = () if player is None else (player,)
+        try:
+            command = judge.codec.command(bytes(submission.command), submission.v)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            self.refusal = Refusal("unreadable", unknown=True, detail=str(error))
+            return
+        self.kind = str(getattr(type(command), "__struct_config__").tag)  # noqa: B009 - commands are Any here
+        self._decide(judge, command)
+
+    def _decide(self, judge: Judge, command: Any) -> None:
+        try:
+            self.secret = judge.rules.is_secret(self.state, command)
+            self._check_seat(judge.rules.player_of(command))
+            ruling = judge.rules.decide(self.state, command)
+        except Refusal as refusal:
+            self.refusal = refusal
+        else:
+            self.facts, self.state = ruling.facts, ruling.state
+
+    def _check_seat(self, player: str | None) -> None:
+        """A seat speaks for its own player only; the arbiter and the system may speak for anybody."""
+        cause, seat = self.submission.cause, self.submission.seat
+        if seat is None and cause != "command":
+            return
+        if player is None or (player,) != self.author:
+            raise Refusal("not-your-seat", seat=seat, player=player)
+
+
+def _command(case: _Case, sealer: Sealer) -> bytes:
+    """The command as it stands in the public part."""
+    raw = UPCASTERS.lift("command", case.submission.v, bytes(case.submission.command))
+    if not case.secret:
+        return raw
+    index, bound = sealer.seal("command", case.author, raw)
+    return encode(SealedCommand(index, case.author, bound))
+
+
+def _refused(case: _Case, refusal: Refusal, sealer: Sealer) -> Refused:
+    """The verdict; of a secret command it says only that it was refused."""
+    verdict = Refused(refusal.code, refusal.rules, refusal.params)
+    if not case.secret:
+        return verdict
+    index, _ = sealer.seal("verdict", case.author, encode(verdict))
+    return Refused(SECRETLY, (), {}, index)
+
+
+def _fact(fact: Any, sealer: Sealer) -> bytes:
+    """A fact as it stands in the public part."""
+    body = encode(fact)
+    if fact.audience is None:
+        return body
+    index, bound = sealer.seal("fact", fact.audience, body)
+    return encode(SealedFact(index, type(fact).__struct_config__.tag, fact.rules, tuple(fact.audience), bound))

@@ -1,0 +1,66 @@
+"""Sealed parts: what an entry holds for some eyes only, bound in public by SHA-256(salt ‖ body).
+
+Every salt comes from the pepper of the game, 32 secret bytes, so that ruling again on the same command
+gives the same bytes. The label holds the digest before the entry, the place, and the body itself: two
+copies of a game that went different ways share no salt, so a part opened in one says nothing of the other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Iterable
+
+import msgspec
+
+from events.envelope import Part, Seal, Stored
+
+_SALT = b"rookery/salt/1\x00"
+_STATE = b"rookery/state/1\x00"
+
+PEPPER = "pepper"
+
+
+def commitment(salt: bytes, body: bytes) -> str:
+    """What binds a body in public."""
+    return hashlib.sha256(salt + body).hexdigest()
+
+
+def state_key(pepper: bytes, prev: str, seq: int) -> bytes:
+    """The key of the digest over the hidden state after entry ``seq``."""
+    return hmac.digest(pepper, _STATE + bytes.fromhex(prev) + seq.to_bytes(8, "big"), "sha256")
+
+
+class Sealer:
+    """Collects the sealed parts of one entry."""
+
+    def __init__(self, pepper: bytes, prev: str, seq: int) -> None:
+        self._pepper = pepper
+        self._label = _SALT + bytes.fromhex(prev) + seq.to_bytes(8, "big")
+        self.parts: list[Part] = []
+        self.seals: list[Seal] = []
+
+    def seal(self, of: str, audience: Iterable[str], body: bytes) -> tuple[int, str]:
+        """Add a part; its index and commitment."""
+        index = len(self.parts)
+        label = self._label + index.to_bytes(8, "big") + hashlib.sha256(body).digest()
+        salt = hmac.digest(self._pepper, label, "sha256")
+        eyes = tuple(audience)
+        bound = commitment(salt, body)
+        self.parts.append(Part(eyes, bound, salt.hex(), msgspec.Raw(body)))
+        self.seals.append(Seal(of, eyes, bound))
+        return index, bound
+
+
+def redact(stored: Stored, seals: Iterable[Seal], player: str | None, privileged: bool = False) -> Stored:
+    """What ``player`` may hold of an entry: all of it, with the bodies of other audiences taken out.
+
+    None is the public. ``privileged`` opens every part but the pepper, which would open all later ones.
+    """
+    parts = tuple(
+        part
+        if seal.of != PEPPER and (privileged or (player is not None and player in part.audience))
+        else Part(part.audience, part.commitment)
+        for seal, part in zip(seals, stored.sealed, strict=True)
+    )
+    return Stored(stored.public, parts, stored.digest)

@@ -1,0 +1,545 @@
+"""The store: inbox and ledger of every game as Redis Streams, with what lies around them.
+
+Keys of one game share a hash slot: ``rookery:{<game>}:…``
+
+    game      hash: rules, version, created, pepper, cursor (inbox number ruled on), fence, parked
+    inbox     stream of submissions, ids 1-0, 2-0 …
+    keys      hash: seat and idempotency key to inbox number and body hash
+    ledger    stream of entries, ids <seq>-0
+    lease     "<token> <holder>", expires
+    snapshot  a state and its version; may be deleted at any time
+
+Outside of games: ``rookery:games`` and ``rookery:unruled``, sets of ids. Works on one server and on a cluster.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import re
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, ParamSpec, TypeVar
+
+import msgspec
+import redis
+from redis.backoff import ExponentialBackoff
+from redis.retry import Retry
+
+from events import codec, scripts
+from events.envelope import MOST_BYTES, Receipt, Stored, Submission, encode, number_of, stream_id
+from events.errors import (
+    BadCommand,
+    BadGameId,
+    GameExists,
+    GameUnknown,
+    KeyConflict,
+    LeaseLost,
+    RecordDamaged,
+    StaleAppend,
+    StoreAway,
+    StoreRefuses,
+)
+from events.ruling import Judge, Line
+from events.upcasters import VERSION
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+PAGE = 200
+"""How many elements of a stream are read at once."""
+
+_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """A state and where in the ledger it stands."""
+
+    v: int
+    engine: str
+    version: int
+    taken: int
+    head: str
+    state: msgspec.Raw
+
+
+class Parked(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a game waits for its operator. Names the place of the mistake, never what a command said."""
+
+    at: str
+    inbox: str
+    kind: str
+    error: str
+    where: str
+
+
+class GameRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What the store knows of a game besides its streams."""
+
+    game: str
+    rules: str
+    version: str
+    created: str
+    parked: Parked | None
+
+
+class Lease(msgspec.Struct, frozen=True):
+    """The right to append, until somebody else is granted a higher token. Carries what was there when it was taken."""
+
+    game: str
+    token: int
+    holder: str
+    version: int
+    taken: int
+    parked: bool
+
+    @property
+    def value(self) -> str:
+        return f"{self.token} {self.holder}"
+
+
+def _translated(method: Callable[P, R]) -> Callable[P, R]:
+    """Turn the client's exceptions into ours."""
+
+    @functools.wraps(method)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return method(*args, **kwargs)
+        except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError, OSError) as error:
+            raise StoreAway(str(error)) from error
+        except redis.exceptions.RedisError as error:
+            raise StoreRefuses(str(error)) from error
+
+    return call
+
+
+def connect(url: str, *, patience_seconds: float = 2.0) -> Any:
+    """A client for a server by URL: redis://, rediss://, unix://, or cluster://host:port for a cluster."""
+    options: dict[str, Any] = {"protocol": 2, "socket_timeout": 30, "socket_connect_timeout": 5}
+    if url.startswith("cluster://"):
+        return redis.RedisCluster.from_url("redis://" + url.removeprefix("cluster://"), **options)
+    tries = max(1, int(patience_seconds / 0.1))
+    if url.startswith("unix://"):
+        options.pop("socket_connect_timeout")
+    return redis.Redis.from_url(
+        url,
+        retry=Retry(ExponentialBackoff(cap=0.1, base=0.01), tries),
+        retry_on_error=[redis.exceptions.ConnectionError, redis.exceptions.BusyLoadingError],
+        **options,
+    )
+
+
+def check_game_id(game: str) -> None:
+    """Raise unless ``game`` can be the id of a game."""
+    if not _ID.fullmatch(game):
+        raise BadGameId(game)
+
+
+class Store:
+    """All games on one server or cluster. Safe to share between threads."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        register = client.register_script
+        self._submit = register(scripts.SUBMIT)
+        self._create = register(scripts.CREATE)
+        self._append = register(scripts.APPEND)
+        self._acquire = register(scripts.ACQUIRE)
+        self._renew = register(scripts.RENEW)
+        self._release = register(scripts.RELEASE)
+        self._park = register(scripts.PARK)
+        self._import = register(scripts.IMPORT)
+
+    @classmethod
+    def connect(cls, url: str, *, patience_seconds: float = 2.0) -> Store:
+        """The store behind a URL. Nothing is sent before it is needed."""
+        return cls(connect(url, patience_seconds=patience_seconds))
+
+    @_translated
+    def ping(self) -> None:
+        """Raise :class:`StoreAway` unless the store answers."""
+        self.client.ping()
+
+    @staticmethod
+    def key(game: str, what: str) -> str:
+        """The name of a game's key."""
+        return f"rookery:{{{game}}}:{what}"
+
+    # Games
+
+    @_translated
+    def create(
+        self, game: str, rules: str, version: str, opening: Submission, *, pepper: bytes | None = None
+    ) -> Receipt:
+        """Create a game; ``opening`` becomes the first submission of its inbox. Under the same key: the first receipt."""
+        check_game_id(game)
+        opening = self._checked(opening)
+        fields = {
+            "rules": rules,
+            "version": version,
+            "created": opening.at,
+            "pepper": (pepper or os.urandom(32)).hex(),
+        }
+        raw = codec.write_submission(opening)
+        self.client.sadd("rookery:games", game)
+        flat = [item for pair in fields.items() for item in pair]
+        answer = self._create(
+            keys=self._keys(game, "game", "inbox", "keys"),
+            args=[_key_field(opening), opening.body_hash, raw, *flat],
+        )
+        if answer[0] == b"exists":
+            raise GameExists(game)
+        self.client.sadd("rookery:unruled", game)
+        return self._receipt(game, opening, raw, 1, answer[0] == b"again")
+
+    @_translated
+    def games(self) -> tuple[str, ...]:
+        """All games, sorted."""
+        listed = sorted(name.decode() for name in self.client.smembers("rookery:games"))
+        return tuple(game for game in listed if self.client.exists(self.key(game, "game")))
+
+    @_translated
+    def exists(self, game: str) -> bool:
+        return bool(self.client.exists(self.key(game, "game")))
+
+    @_translated
+    def record(self, game: str) -> GameRecord:
+        """What is known of a game besides its streams."""
+        fields = self._fields(game)
+        return GameRecord(
+            game=game,
+            rules=fields["rules"],
+            version=fields["version"],
+            created=fields["created"],
+            parked=msgspec.json.decode(fields["parked"], type=Parked) if "parked" in fields else None,
+        )
+
+    def _fields(self, game: str) -> dict[str, str]:
+        found = self.client.hgetall(self.key(game, "game"))
+        if not found:
+            raise GameUnknown(game)
+        return {name.decode(): value.decode() for name, value in found.items()}
+
+    # Inbox
+
+    @_translated
+    def submit(self, game: str, submission: Submission) -> Receipt:
+        """Put a submission into the inbox. Returns once the store has it as durably as it promises.
+
+        The same key with the same command gives the first receipt; with another one :class:`KeyConflict`.
+        """
+        submission = self._checked(submission)
+        raw = codec.write_submission(submission)
+        answer = self._submit(
+            keys=self._keys(game, "game", "inbox", "keys"),
+            args=[_key_field(submission), submission.body_hash, raw],
+        )
+        if answer[0] == b"unknown":
+            raise GameUnknown(game)
+        if answer[0] == b"conflict":
+            raise KeyConflict(submission.key, stream_id(answer[1]))
+        self.client.sadd("rookery:unruled", game)
+        return self._receipt(game, submission, raw, answer[1], answer[0] == b"again")
+
+    def _checked(self, submission: Submission) -> Submission:
+        """With a key, since a request may be sent twice by the client; raises :class:`BadCommand`."""
+        raw = bytes(submission.command)
+        if len(raw) > MOST_BYTES:
+            raise BadCommand(f"it has {len(raw)} bytes, and {MOST_BYTES} is the most")
+        if not codec.is_json(raw):
+            raise BadCommand("it is not JSON")
+        return submission if submission.key else msgspec.structs.replace(submission, key=uuid.uuid4().hex)
+
+    def _receipt(self, game: str, submission: Submission, raw: bytes, number: int, again: bool) -> Receipt:
+        if again:
+            raw = next(raw for _, raw in self.raw_submissions(game, number - 1, 1))
+            submission = codec.read_submission(stream_id(number), raw)
+        return Receipt(game, stream_id(number), submission.at, hashlib.sha256(raw).hexdigest(), again)
+
+    def submissions(self, game: str, after: int = 0, count: int | None = None) -> Iterator[Submission]:
+        """Submissions behind the inbox number ``after``, in order."""
+        for inbox, raw in self.raw_submissions(game, after, count):
+            yield codec.read_submission(inbox, raw)
+
+    def raw_submissions(self, game: str, after: int = 0, count: int | None = None) -> Iterator[tuple[str, bytes]]:
+        """Inbox ids and submissions as they are stored."""
+        for name, fields in self._rows(game, "inbox", after, count):
+            yield name, fields.get(b"submission", b"")
+
+    @_translated
+    def inbox_length(self, game: str) -> int:
+        """The number of the newest submission."""
+        return self._last(game, "inbox")
+
+    @_translated
+    def cursor(self, game: str) -> int:
+        """The number of the newest submission that is ruled on."""
+        return int(self.client.hget(self.key(game, "game"), "cursor") or 0)
+
+    def unruled_tail(self, game: str) -> int:
+        """How many submissions wait for a ruling."""
+        cursor = self.cursor(game)
+        return max(0, self.inbox_length(game) - cursor)
+
+    # Ledger
+
+    @_translated
+    def version(self, game: str) -> int:
+        """The number of the newest entry."""
+        return self._last(game, "ledger")
+
+    def entries(self, game: str, after: int = 0, count: int | None = None) -> Iterator[Stored]:
+        """Entries behind version ``after``, in order, all parts open. Raises :class:`RecordDamaged` at a gap."""
+        for name, fields in self._rows(game, "ledger", after, count):
+            after += 1
+            if name != stream_id(after):
+                raise RecordDamaged(after, f"{name} stands in its place in the stream")
+            yield _stored(after, fields)
+
+    def entry(self, game: str, seq: int) -> Stored | None:
+        """One entry."""
+        for name, fields in self._rows(game, "ledger", seq - 1, 1):
+            if name == stream_id(seq):
+                return _stored(seq, fields)
+        return None
+
+    @_translated
+    def append(self, lease: Lease, expected: Line, entries: Sequence[Stored], cursor: int) -> int:
+        """Add entries behind ``expected`` and advance the inbox cursor, all or nothing; the new version.
+
+        Raises :class:`StaleAppend` or :class:`LeaseLost`.
+        """
+        parts: list[Any] = []
+        for stored in entries:
+            parts += [stored.public, codec.write_parts(stored.sealed), stored.digest]
+        answer = self._append(
+            keys=self._keys(lease.game, "game", "ledger"),
+            args=[lease.token, expected.version, expected.taken, cursor, *parts],
+        )
+        if answer[0] == b"unknown":
+            raise GameUnknown(lease.game)
+        if answer[0] == b"fenced":
+            raise LeaseLost(lease.game, lease.token, answer[1])
+        if answer[0] == b"stale":
+            raise StaleAppend(lease.game, expected.version, answer[1])
+        return int(answer[1])
+
+    @_translated
+    def ruling_on(self, game: str, inbox: str) -> Stored | None:
+        """The entry that answers a submission, if there is one yet."""
+        number = number_of(inbox)
+        found = self.entry(game, number)  # every submission gets one entry, in order
+        if found is not None and codec.entry(found).inbox == inbox:
+            return found
+        return next((one for one in self.entries(game) if codec.entry(one).inbox == inbox), None)
+
+    @_translated
+    def await_version(self, game: str, version: int, timeout_seconds: float) -> bool:
+        """Wait until the ledger has reached a version; False when the time is over first."""
+        until = time.monotonic() + timeout_seconds
+        key = self.key(game, "ledger")
+        while True:
+            left = until - time.monotonic()
+            if self._last(game, "ledger") >= version:
+                return True
+            if left <= 0:
+                return False
+            self.client.xread({key: stream_id(version - 1)}, count=1, block=max(1, int(min(left, 5) * 1000)))
+
+    @_translated
+    def pepper(self, game: str) -> bytes:
+        """The secret that a game's salts come from: of the first entry, or of its creation while there is none."""
+        first = self.entry(game, 1)
+        found = codec.raw_pepper(first, codec.entry(first)) if first is not None else None
+        return found or bytes.fromhex(self._fields(game)["pepper"])
+
+    # Lease and fence
+
+    @_translated
+    def acquire(self, game: str, ttl_seconds: float, holder: str | None = None) -> Lease | None:
+        """Take the lease of a game; None while somebody else holds it."""
+        holder = holder or uuid.uuid4().hex
+        answer = self._acquire(
+            keys=self._keys(game, "game", "lease", "ledger"), args=[holder, int(ttl_seconds * 1000)]
+        )
+        if answer[0] == b"unknown":
+            raise GameUnknown(game)
+        if answer[0] == b"held":
+            return None
+        return Lease(game, int(answer[1]), holder, int(answer[2]), int(answer[3]), bool(answer[4]))
+
+    @_translated
+    def renew(self, lease: Lease, ttl_seconds: float) -> bool:
+        """Hold on to a lease; False when it has run out."""
+        args = [lease.value, int(ttl_seconds * 1000)]
+        return bool(self._renew(keys=[self.key(lease.game, "lease")], args=args))
+
+    @_translated
+    def release(self, lease: Lease) -> None:
+        """Give the lease back."""
+        self._release(keys=[self.key(lease.game, "lease")], args=[lease.value])
+
+    # Parking
+
+    @_translated
+    def park(self, lease: Lease, parked: Parked) -> None:
+        """Stop ruling on a game until :meth:`unpark`; everything submitted stays."""
+        answer = self._park(keys=[self.key(lease.game, "game")], args=[lease.token, encode(parked)])
+        if answer[0] == b"fenced":
+            raise LeaseLost(lease.game, lease.token, answer[1])
+
+    @_translated
+    def unpark(self, game: str) -> bool:
+        """Let a parked game go on; False when it was not parked. The caller rings."""
+        was_parked = bool(self.client.hdel(self.key(game, "game"), "parked"))
+        self.client.sadd("rookery:unruled", game)
+        return was_parked
+
+    # Work
+
+    @_translated
+    def unruled(self) -> tuple[str, ...]:
+        """Games that may have submissions without a ruling, sorted. Never lacks one whose submission was acknowledged."""
+        return tuple(sorted(name.decode() for name in self.client.smembers("rookery:unruled")))
+
+    @_translated
+    def settle(self, game: str) -> bool:
+        """Take a game off the list of unruled ones, unless something waits there; whether it is settled.
+
+        Taken off first and looked at afterwards: a submission in between puts it on the list again.
+        """
+        self.client.srem("rookery:unruled", game)
+        if self._is_idle(game):
+            return True
+        self.client.sadd("rookery:unruled", game)
+        return False
+
+    def _is_idle(self, game: str) -> bool:
+        cursor, parked = self.client.hmget(self.key(game, "game"), "cursor", "parked")
+        return parked is not None or self._last(game, "inbox") <= int(cursor or 0)
+
+    @_translated
+    def relist(self) -> int:
+        """Look at every game for unruled submissions, for what a crash between two steps left unlisted."""
+        found = [game for game in self.games() if not self._is_idle(game)]
+        if found:
+            self.client.sadd("rookery:unruled", *found)
+        return len(found)
+
+    # Snapshots
+
+    @_translated
+    def save_snapshot(self, game: str, judge: Judge, line: Line) -> None:
+        """Keep a state, so that a cold start does not fold the whole ledger."""
+        kept = Snapshot(
+            v=VERSION,
+            engine=judge.engine,
+            version=line.version,
+            taken=line.taken,
+            head=line.head,
+            state=msgspec.Raw(encode(line.state)),
+        )
+        self.client.set(self.key(game, "snapshot"), encode(kept))
+
+    @_translated
+    def snapshot(self, game: str, judge: Judge) -> Line | None:
+        """The kept state, if it is of this engine and its place in the ledger is still the same."""
+        raw = self.client.get(self.key(game, "snapshot"))
+        if raw is None:
+            return None
+        try:
+            kept = msgspec.json.decode(raw, type=Snapshot)
+            if kept.engine != judge.engine:
+                return None
+            line = Line(judge.codec.state(bytes(kept.state), kept.v), kept.version, kept.taken, kept.head)
+        except (msgspec.MsgspecError, ValueError, TypeError):
+            return None
+        at = self.entry(game, line.version)
+        return line if at is not None and at.digest == line.head else None
+
+    @_translated
+    def drop_snapshot(self, game: str) -> bool:
+        """Delete the snapshot; it comes back identical."""
+        return bool(self.client.delete(self.key(game, "snapshot")))
+
+    def line(self, game: str, judge: Judge, *, at: int | None = None, warm: Line | None = None) -> Line:
+        """The fold of the ledger, up to version ``at`` or to its end."""
+        line = warm if warm is not None else self.snapshot(game, judge)
+        if line is None or (at is not None and line.version > at):
+            line = judge.begin()
+        count = None if at is None else at - line.version
+        for stored in self.entries(game, line.version, count):
+            line = judge.evolve(line, stored)
+        return line
+
+    # Import
+
+    @_translated
+    def restore(
+        self, game: str, fields: dict[str, str], entries: Iterable[Stored], inbox: Iterable[Submission]
+    ) -> None:
+        """Put a whole game into the store at once; raises :class:`GameExists`."""
+        check_game_id(game)
+        self.client.sadd("rookery:games", game)
+        parts = [part for one in entries for part in (one.public, codec.write_parts(one.sealed), one.digest)]
+        submissions = list(inbox)
+        flat = [item for pair in fields.items() for item in pair]
+        keys = [item for one in submissions for item in (_key_field(one), f"{one.number} {one.body_hash}")]
+        answer = self._import(
+            keys=self._keys(game, "game", "inbox", "ledger", "keys"),
+            args=[
+                *(len(flat) // 2, len(parts) // 3, len(submissions), len(keys) // 2),
+                *flat,
+                *parts,
+                *(codec.write_submission(one) for one in submissions),
+                *keys,
+            ],
+        )
+        if answer[0] == b"exists":
+            raise GameExists(game)
+        self.client.sadd("rookery:unruled", game)
+
+    # Small things
+
+    def _keys(self, game: str, *what: str) -> list[str]:
+        return [self.key(game, one) for one in what]
+
+    def _last(self, game: str, what: str) -> int:
+        rows = self.client.xrevrange(self.key(game, what), count=1)
+        return number_of(rows[0][0].decode()) if rows else 0
+
+    def _rows(
+        self, game: str, what: str, after: int, count: int | None
+    ) -> Iterator[tuple[str, dict[bytes, bytes]]]:
+        """Elements of a stream behind a number, page by page."""
+        left = count
+        while left is None or left > 0:
+            size = PAGE if left is None else min(PAGE, left)
+            page = self._page(game, what, after, size)
+            for name, fields in page:
+                yield name.decode(), fields
+            if len(page) < size:
+                return
+            after = number_of(page[-1][0].decode())
+            left = None if left is None else left - len(page)
+
+    @_translated
+    def _page(self, game: str, what: str, after: int, size: int) -> list[tuple[bytes, dict[bytes, bytes]]]:
+        found: list[tuple[bytes, dict[bytes, bytes]]] = self.client.xrange(
+            self.key(game, what), min=stream_id(after + 1), count=size
+        )
+        return found
+
+
+def _key_field(submission: Submission) -> str:
+    """Keys belong to a seat, so that no seat meets another's."""
+    return f"{submission.seat or ''}\x00{submission.key}"
+
+
+def _stored(seq: int, fields: dict[bytes, bytes]) -> Stored:
+    try:
+        return Stored(fields[b"public"], codec.read_parts(fields[b"sealed"]), fields[b"digest"].decode())
+    except (KeyError, ValueError, msgspec.MsgspecError) as error:
+        raise RecordDamaged(seq, f"it cannot be read ({error})") from error

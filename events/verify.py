@@ -1,0 +1,242 @@
+"""Verification: replay a game from its first entry and rule again on every command.
+
+The chain shows that nobody touched the bytes since they were written. Ruling again shows that the bytes are
+right, whoever wrote them: a forged fact is found even when the whole chain was computed anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from events import codec
+from events.chain import Chain
+from events.envelope import Entry, Stored, Submission, encode, number_of
+from events.errors import FileDamaged, RecordDamaged, RecordError
+from events.export import EntryLine, Header, SubmissionLine, parse
+from events.ruling import Judge, Line
+from events.store import Store
+from events.upcasters import UPCASTERS, VERSION
+
+
+class Disagreement(msgspec.Struct, frozen=True):
+    """The first place where record and rules part. ``seq`` is the entry; 0 when it is a line that is no entry."""
+
+    seq: int
+    what: str
+    detail: str
+
+    def __str__(self) -> str:
+        place = f"entry {self.seq}" if self.seq else "file"
+        return f"{place}: {self.what}: {self.detail}"
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What a verification found. ``entries`` and ``facts`` count what was confirmed."""
+
+    entries: int
+    facts: int
+    head: str
+    engines: tuple[str, ...]
+    disagreement: Disagreement | None
+
+    @property
+    def is_confirmed(self) -> bool:
+        return self.disagreement is None
+
+
+class _Disagrees(Exception):
+    def __init__(self, seq: int, what: str, detail: str) -> None:
+        super().__init__(what)
+        self.found = Disagreement(seq, what, detail)
+
+
+Progress = Callable[[int], None]
+"""Called after every entry with its number."""
+
+
+class Verifier:
+    """Takes the entries of one game in order. ``inbox``, if given, is what was submitted, by number."""
+
+    def __init__(self, judge: Judge, inbox: Mapping[int, Submission] | None = None) -> None:
+        self.judge = judge
+        self.inbox = inbox
+        self.chain = Chain()
+        self.line: Line = judge.begin()
+        self.pepper = b""
+        self.facts = 0
+        self.engines: set[str] = set()
+
+    def add(self, stored: Stored) -> None:
+        """Check the next entry; raises when it disagrees."""
+        seq = self.chain.version + 1
+        entry = self.chain.add(stored)
+        if seq == 1:
+            self.pepper = codec.raw_pepper(stored, entry) or b""
+        raw = codec.raw_command(stored, entry)
+        if not self.pepper or raw is None:
+            raise _Disagrees(seq, "sealed parts", "they are closed; of a redacted record only the chain can be checked")
+        self._check_inbox(entry, raw)
+        ruled = self._ruled_again(entry, raw)
+        self._compare(seq, entry, stored, ruled)
+        self.line = self._folded(seq, entry, stored)
+        self.facts += len(entry.facts)
+        self.engines.add(entry.engine)
+
+    def _check_inbox(self, entry: Entry, raw: bytes) -> None:
+        """The entry answers the submission that it names, and submissions are answered in order."""
+        if number_of(entry.inbox) != self.line.taken + 1:
+            raise _Disagrees(entry.seq, "inbox", f"it answers {entry.inbox} after number {self.line.taken}")
+        if self.inbox is None:
+            return
+        found = self.inbox.get(number_of(entry.inbox))
+        if found is None:
+            raise _Disagrees(entry.seq, "inbox", f"submission {entry.inbox} is missing")
+        if UPCASTERS.lift("command", found.v, bytes(found.command)) != raw:
+            raise _Disagrees(entry.seq, "command", f"submission {entry.inbox} holds another command")
+        for field in ("at", "cause", "seat", "seen", "causation", "correlation"):
+            if getattr(found, field) != getattr(entry, field):
+                raise _Disagrees(entry.seq, field, f"submission {entry.inbox} says {getattr(found, field)!r}")
+
+    def _ruled_again(self, entry: Entry, raw: bytes) -> Stored:
+        submission = Submission(
+            v=entry.v,
+            at=entry.at,
+            cause=entry.cause,
+            seat=entry.seat,
+            key="",
+            seen=entry.seen,
+            causation=entry.causation,
+            correlation=entry.correlation,
+            command=msgspec.Raw(raw),
+            inbox=entry.inbox,
+        )
+        try:
+            return self.judge.rule(self.line, submission, self.pepper, entry.engine)[0]
+        except Exception as error:
+            raise _Disagrees(entry.seq, "ruling", f"the rules fail on its command ({type(error).__name__})") from error
+
+    def _compare(self, seq: int, entry: Entry, stored: Stored, ruled: Stored) -> None:
+        """Byte for byte; what an older schema wrote is lifted first, and its digests cannot be made again."""
+        again = codec.entry(ruled)
+        pairs: list[tuple[str, Any, Any]] = [("verdict", again.verdict, entry.verdict)]
+        ours, theirs = self._facts(ruled, again), self._facts(stored, entry)
+        for index in range(max(len(ours), len(theirs))):
+            pairs.append((f"fact {index}", _at(ours, index), _at(theirs, index)))
+        if entry.v == VERSION:
+            for index in range(max(len(ruled.sealed), len(stored.sealed))):
+                pairs.append((f"sealed part {index}", _at(ruled.sealed, index), _at(stored.sealed, index)))
+            pairs.append(("public state", again.state.public, entry.state.public))
+            pairs.append(("hidden state", again.state.hidden, entry.state.hidden))
+            pairs.append(("entry", ruled.public, stored.public))
+        for what, expected, found in pairs:
+            if expected != found:
+                raise _Disagrees(seq, what, f"the rules give {_text(expected)}, the record has {_text(found)}")
+
+    def _facts(self, stored: Stored, entry: Entry) -> list[bytes]:
+        """Each fact as it reads today, sealed ones opened."""
+        found = []
+        for raw in map(bytes, entry.facts):
+            placeholder = codec.sealed_fact(raw)
+            body = raw if placeholder is None else bytes(stored.sealed[placeholder.sealed].body)
+            found.append(UPCASTERS.lift("fact", entry.v, body))
+        return found
+
+    def _folded(self, seq: int, entry: Entry, stored: Stored) -> Line:
+        """The facts alone lead to the recorded state."""
+        line = self.judge.evolve(self.line, stored)
+        if entry.v == VERSION and self.judge.digest_of(line.state, self.pepper, entry.prev, seq) != entry.state:
+            raise _Disagrees(seq, "state", "its facts lead to another position")
+        return line
+
+    def report(self, disagreement: Disagreement | None = None) -> Report:
+        return Report(
+            entries=self.line.version,
+            facts=self.facts,
+            head=self.line.head,
+            engines=tuple(sorted(self.engines)),
+            disagreement=disagreement,
+        )
+
+
+def _at(items: Any, index: int) -> Any:
+    return items[index] if index < len(items) else None
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    text = value if isinstance(value, str) else (value if isinstance(value, bytes) else encode(value)).decode()
+    return text if len(text) <= 300 else text[:300] + "…"
+
+
+def _run(verifier: Verifier, entries: Iterable[Stored], progress: Progress | None) -> Disagreement | None:
+    try:
+        for stored in entries:
+            verifier.add(stored)
+            if progress is not None:
+                progress(verifier.line.version)
+    except _Disagrees as disagrees:
+        return disagrees.found
+    except RecordDamaged as damage:
+        return Disagreement(damage.seq, "record", damage.why)
+    except FileDamaged as damage:
+        return Disagreement(0, f"line {damage.line}", damage.why)
+    except (RecordError, msgspec.MsgspecError, ValueError, IndexError) as error:
+        return Disagreement(verifier.line.version + 1, "record", f"it cannot be read ({error})")
+    return None
+
+
+def verify(
+    judge: Judge,
+    entries: Iterable[Stored],
+    *,
+    inbox: Mapping[int, Submission] | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Check entries from the first on; the report names the first that disagrees."""
+    verifier = Verifier(judge, inbox)
+    return verifier.report(_run(verifier, entries, progress))
+
+
+def verify_store(store: Store, judge: Judge, game: str, progress: Progress | None = None) -> Report:
+    """Check a game in the store against its rules and its inbox."""
+    version, cursor = store.version(game), store.cursor(game)
+    inbox = {one.number: one for one in store.submissions(game)}
+    verifier = Verifier(judge, inbox)
+    disagreement = _run(verifier, store.entries(game, 0, version), progress)
+    if disagreement is None and verifier.line.taken < cursor:
+        detail = f"the inbox is ruled on up to {cursor}, but the ledger ends with {verifier.line.taken}"
+        disagreement = Disagreement(verifier.line.version + 1, "missing", detail)
+    return verifier.report(disagreement)
+
+
+def verify_export(judge: Judge, lines: Iterable[bytes], progress: Progress | None = None) -> Report:
+    """Check a full export, offline."""
+    inbox: dict[int, Submission] = {}
+    verifier = Verifier(judge, inbox)
+
+    def entries() -> Iterable[Stored]:
+        for line in parse(lines):
+            if isinstance(line, SubmissionLine):
+                inbox[number_of(line.inbox)] = line.read()
+            elif isinstance(line, EntryLine):
+                yield line.stored()
+            elif isinstance(line, Header) and line.rules != judge.rules.name:
+                raise FileDamaged(1, f"this is a game of {line.rules!r}, not of {judge.rules.name!r}")
+
+    return verifier.report(_run(verifier, entries(), progress))
+
+
+def verify_chain(lines: Iterable[bytes]) -> RecordError | None:
+    """Check the chain of an export, redacted or not; the first damage, or None."""
+    chain = Chain()
+    try:
+        for line in parse(lines):
+            if isinstance(line, EntryLine):
+                chain.add(line.stored())
+    except (RecordDamaged, FileDamaged) as damage:
+        return damage
+    return None

@@ -1,0 +1,1 @@
+"""The games Rookery adjudicates: pure rules, without clock, chance of their own, network or storage."""

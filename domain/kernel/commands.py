@@ -1,0 +1,26 @@
+"""Commands: what somebody asks for. A command changes nothing by itself; a ruling on it does."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field="kind", omit_defaults=True):
+    """Base of all commands. The tag is the kind; players' answers are :class:`~domain.kernel.decision.Answer`."""
+
+
+class PassDeadline(Command, frozen=True, tag="pass-deadline"):
+    """The organiser or a clock: ``player`` missed the deadline; the default answers for it.
+
+    ``question`` makes sure that it is still the question whose deadline ran out.
+    """
+
+    player: str
+    question: int | None = None
+
+
+class StateDraws(Command, frozen=True, tag="state-draws"):
+    """The organiser of a game with imposed chance: these cards come next from that deck, top first."""
+
+    deck: str
+    cards: tuple[str, ...]

@@ -1,0 +1,31 @@
+"""House cards of Stark (section 27.3)."""
+
+from __future__ import annotations
+
+from domain.thrones import facts as f
+from domain.thrones.cards.vocabulary import Applies, CardText, DoublesDefense, NoCasualties, Noted, has_lost, has_won
+from domain.thrones.game import Game
+from domain.thrones.pieces import HouseId
+from domain.thrones.state import Combat
+
+
+def take_back_discards(game: Game, combat: Combat, house: HouseId) -> None:
+    """Roose Bolton: the pile now; the card itself follows in the clean-up instead of being discarded."""
+    pile = game.state.discards[house]
+    if pile:
+        game.emit(f.CardsTaken(house=house, cards=pile), "2E-HCS-3")
+
+
+CARDS = (
+    CardText("eddard-stark", "2E-HCS-1"),
+    CardText("robb-stark", "2E-HCS-2", (Noted("retreat-area", has_won),)),
+    CardText(
+        "roose-bolton",
+        "2E-HCS-3",
+        (Applies("win-or-lose", has_lost, take_back_discards), Noted("back-to-hand", has_lost)),
+    ),
+    CardText("greatjon-umber", "2E-HCS-4"),
+    CardText("ser-rodrick-cassel", "2E-HCS-5"),
+    CardText("the-blackfish", "2E-HCS-6", (NoCasualties(),)),
+    CardText("catelyn-stark", "2E-HCS-7", (DoublesDefense(),)),
+)

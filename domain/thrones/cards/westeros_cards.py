@@ -1,0 +1,173 @@
+"""What the Westeros cards do (section 6.1)."""
+
+from __future__ import annotations
+
+from domain.kernel.procedure import Do, Done, Next, Procedure, Wait
+from domain.thrones import commands as c
+from domain.thrones import facts as f
+from domain.thrones.game import Game, decision
+from domain.thrones.options import Words
+from domain.thrones.pieces import BLADE, RAVEN, THRONE, CardId
+from domain.thrones.procedures.bidding import ClashOfKings
+from domain.thrones.procedures.consolidation import game_of_thrones_income
+from domain.thrones.procedures.mustering import Mustering
+from domain.thrones.procedures.supply import Supply
+from domain.thrones.procedures.wildlings import WildlingAttack
+
+
+class CardEffect(Procedure, frozen=True):
+    """A Westeros card being carried out."""
+
+    def over(self, game: Game) -> Next:
+        return Done()
+
+    def carry_out(self, procedure: Procedure) -> Next:
+        return Do(procedure, then=self.at("over"))
+
+    def prohibit(self, game: Game, what: str, *rules: str) -> Next:
+        """Until the end of this planning phase (2E-WES-7)."""
+        game.emit(f.OrdersProhibited(what=what), *rules, "2E-WES-7", "2E-PLN-6")
+        return Done()
+
+
+class SupplyCard(CardEffect, frozen=True, tag=True):
+    def begin(self, game: Game) -> Next:
+        return self.carry_out(Supply())
+
+
+class MusteringCard(CardEffect, frozen=True, tag=True):
+    def begin(self, game: Game) -> Next:
+        return self.carry_out(Mustering())
+
+
+class AThroneOfBlades(CardEffect, frozen=True, tag=True):
+    """2E-DP-1."""
+
+    def begin(self, game: Game) -> Next:
+        answer = c.ThroneOfBlades(house=game.state.tokens[THRONE], choice="nothing")
+        options = Words(("supply", "mustering", "nothing"), ("2E-WEC-3",))
+        return Wait(decision(answer, options, "2E-DP-1", "2E-WEC-3", asked_anyway=True), then="chosen")
+
+    def chosen(self, game: Game, answer: c.ThroneOfBlades) -> Next:
+        if answer.choice == "nothing":
+            return Done()
+        return self.carry_out(Supply() if answer.choice == "supply" else Mustering())
+
+
+class LastDaysOfSummer(CardEffect, frozen=True, tag=True):
+    """No effect besides its icon."""
+
+    def begin(self, game: Game) -> Next:
+        return Done()
+
+
+class ClashOfKingsCard(CardEffect, frozen=True, tag=True):
+    def begin(self, game: Game) -> Next:
+        return self.carry_out(ClashOfKings())
+
+
+class GameOfThronesCard(CardEffect, frozen=True, tag=True):
+    def begin(self, game: Game) -> Next:
+        game_of_thrones_income(game, "2E-GOT-1", "2E-WEC-7", ports=True)
+        return Done()
+
+
+class DarkWingsDarkWords(CardEffect, frozen=True, tag=True):
+    """2E-DP-2. The choice does not use up the raven token."""
+
+    def begin(self, game: Game) -> Next:
+        answer = c.DarkWings(house=game.state.tokens[RAVEN], choice="nothing")
+        options = Words(("clash-of-kings", "collect-power", "nothing"), ("2E-WEC-10",))
+        return Wait(decision(answer, options, "2E-DP-2", "2E-WEC-10", asked_anyway=True), then="chosen")
+
+    def chosen(self, game: Game, answer: c.DarkWings) -> Next:
+        if answer.choice == "clash-of-kings":
+            return self.carry_out(ClashOfKings())
+        if answer.choice == "collect-power":
+            game_of_thrones_income(game, "2E-WEC-10", ports=game.switches.dark_wings_ports == "yes")
+        return Done()
+
+
+class WildlingsAttackCard(CardEffect, frozen=True, tag=True):
+    def begin(self, game: Game) -> Next:
+        return self.carry_out(WildlingAttack(cause="card"))
+
+
+class PutToTheSword(CardEffect, frozen=True, tag=True):
+    """2E-DP-3. The choice does not use up the blade token."""
+
+    def begin(self, game: Game) -> Next:
+        answer = c.PutToTheSword(house=game.state.tokens[BLADE], choice="no-restriction")
+        options = Words(("no-defense", "no-march-plus-1", "no-restriction"), ("2E-WEC-12",))
+        return Wait(decision(answer, options, "2E-DP-3", "2E-WEC-12", asked_anyway=True), then="chosen")
+
+    def chosen(self, game: Game, answer: c.PutToTheSword) -> Next:
+        if answer.choice == "no-defense":
+            return self.prohibit(game, "defense", "2E-WEC-12", "2E-WEC-13")
+        if answer.choice == "no-march-plus-1":
+            return self.prohibit(game, "march-plus-1", "2E-WEC-12", "2E-WEC-14")
+        return Done()
+
+
+class StormOfSwords(CardEffect, frozen=True, tag=True):
+    def begin(self, game: Game) -> Next:
+        return self.prohibit(game, "defense", "2E-WEC-13")
+
+
+class RainsOfAutumn(CardEffect, frozen=True, tag=True):
+    def begin(self, game: Game) -> Next:
+        return self.prohibit(game, "march-plus-1", "2E-WEC-14")
+
+
+class SeaOfStorms(CardEffect, frozen=True, tag=True):
+    def begin(self, game: Game) -> Next:
+        return self.prohibit(game, "raid", "2E-WEC-15")
+
+
+class WebOfLies(CardEffect, frozen=True, tag=True):
+    def begin(self, game: Game) -> Next:
+        return self.prohibit(game, "support", "2E-WEC-16")
+
+
+class FeastForCrows(CardEffect, frozen=True, tag=True):
+    def begin(self, game: Game) -> Next:
+        return self.prohibit(game, "consolidate", "2E-WEC-17")
+
+
+CARDS: dict[CardId, type[CardEffect]] = {
+    "w1-supply": SupplyCard,
+    "w1-mustering": MusteringCard,
+    "w1-a-throne-of-blades": AThroneOfBlades,
+    "w1-last-days-of-summer": LastDaysOfSummer,
+    "w2-clash-of-kings": ClashOfKingsCard,
+    "w2-game-of-thrones": GameOfThronesCard,
+    "w2-last-days-of-summer": LastDaysOfSummer,
+    "w2-dark-wings-dark-words": DarkWingsDarkWords,
+    "w3-wildlings-attack": WildlingsAttackCard,
+    "w3-put-to-the-sword": PutToTheSword,
+    "w3-storm-of-swords": StormOfSwords,
+    "w3-rains-of-autumn": RainsOfAutumn,
+    "w3-sea-of-storms": SeaOfStorms,
+    "w3-web-of-lies": WebOfLies,
+    "w3-feast-for-crows": FeastForCrows,
+}
+"""Winter is Coming has no entry: it is resolved while drawing (2E-WES-3)."""
+
+RULES: dict[CardId, str] = {
+    "w1-supply": "2E-WEC-1",
+    "w1-mustering": "2E-WEC-2",
+    "w1-a-throne-of-blades": "2E-WEC-3",
+    "w1-last-days-of-summer": "2E-WEC-4",
+    "w2-clash-of-kings": "2E-WEC-6",
+    "w2-game-of-thrones": "2E-WEC-7",
+    "w2-last-days-of-summer": "2E-WEC-8",
+    "w2-dark-wings-dark-words": "2E-WEC-10",
+    "w3-wildlings-attack": "2E-WEC-11",
+    "w3-put-to-the-sword": "2E-WEC-12",
+    "w3-storm-of-swords": "2E-WEC-13",
+    "w3-rains-of-autumn": "2E-WEC-14",
+    "w3-sea-of-storms": "2E-WEC-15",
+    "w3-web-of-lies": "2E-WEC-16",
+    "w3-feast-for-crows": "2E-WEC-17",
+}
+"""The entry of each card in section 6.1."""

@@ -1,0 +1,42 @@
+"""The charter: what was agreed when a game was created (section 0.4). It never changes silently."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from domain.thrones.pieces import HouseId
+
+ENGINE = "1"
+"""Version of the rules engine. A change that would rule differently on a recorded command raises it."""
+
+
+class Switches(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields=True):
+    """The switches of section 0.4 with their defaults."""
+
+    tiebreak: Literal["errata", "printed"] = "errata"
+    tides_of_battle: Literal["off", "on"] = "off"
+    lannister_screen: Literal["errata", "errata-4plus", "printed"] = "errata"
+    dark_wings_ports: Literal["no", "yes"] = "no"
+    massing_equal_hand: Literal["refresh", "keep"] = "refresh"
+    ships_vs_salladhor: Literal["zero", "turn-order"] = "zero"
+    mace_last_unit: Literal["continue", "end"] = "continue"
+    token_after_empty_win: Literal["stays", "removed"] = "stays"
+    attacker_retreat_supply: Literal["enforce", "ignore"] = "enforce"
+    support_unit: Literal["per-order", "per-house"] = "per-order"
+
+
+class Charter(msgspec.Struct, frozen=True):
+    """The record a game is played by.
+
+    ``seats`` maps opaque seat ids to Houses. ``chance`` says where draws come from: ``seeded`` from the
+    sealed seed, ``imposed`` from outside, stated by the organiser as they fall.
+    """
+
+    edition: str
+    houses: tuple[HouseId, ...]
+    switches: Switches = Switches()
+    seats: dict[str, HouseId] = {}
+    chance: Literal["seeded", "imposed"] = "seeded"
+    engine: str = ENGINE

@@ -1,0 +1,1 @@
+"""Editions: the tables as data, and which procedures each rulebook uses."""

@@ -1,0 +1,33 @@
+"""The action phase (section 13) and the clean-up at its end (section 17)."""
+
+from __future__ import annotations
+
+from domain.kernel.procedure import Do, Done, Next, Procedure
+from domain.thrones import facts as f
+from domain.thrones.game import Game
+from domain.thrones.pieces import is_routed
+from domain.thrones.procedures.consolidation import ConsolidatePower
+from domain.thrones.procedures.marches import MarchOrders
+from domain.thrones.procedures.raids import Raids
+
+
+class ActionPhase(Procedure, frozen=True, tag=True):
+    """Raids, marches, Consolidate Power, clean-up (2E-ACT-1)."""
+
+    def begin(self, game: Game) -> Next:
+        return Do(Raids(), then=self.at("marches"))
+
+    def marches(self, game: Game) -> Next:
+        return Do(MarchOrders(), then=self.at("consolidate"))
+
+    def consolidate(self, game: Game) -> Next:
+        return Do(ConsolidatePower(), then=self.at("clean_up"))
+
+    def clean_up(self, game: Game) -> Next:
+        game.emit(f.StepBegan(phase="action", step="clean-up"), "2E-ACT-1")
+        game.emit(f.OrdersTakenBack(), "2E-CLN-1", "2E-ORD-5")
+        if any(is_routed(unit) for force in game.state.units.values() for unit in force.units):
+            game.emit(f.UnitsStoodUp(), "2E-CLN-2")
+        if game.state.used:
+            game.emit(f.TokensRefreshed(tokens=game.state.used), "2E-CLN-3")
+        return Done()

@@ -1,0 +1,89 @@
+"""Consolidate Power: step 3 of the action phase (section 17), and the income that the cards bring (section 11)."""
+
+from __future__ import annotations
+
+from domain.kernel.procedure import Do, Done, Next, Procedure, Wait
+from domain.thrones import facts as f
+from domain.thrones.commands import Consolidate
+from domain.thrones.game import Game, decision
+from domain.thrones.options import ConsolidateChoices
+from domain.thrones.pieces import AreaId, HouseId
+from domain.thrones.procedures.mustering import MusterIn, can_muster
+from domain.thrones.procedures.turns import next_turn
+
+
+def is_port_blocked(game: Game, house: HouseId, port: AreaId) -> bool:
+    """Whether an enemy Ship lies in the sea area of a port."""
+    return game.is_enemy_in(house, game.board.sea_of(port))
+
+
+def collect(game: Game, house: HouseId, area: AreaId) -> None:
+    """The Power that an order in this area brings (2E-CP-3, 2E-CP-4, 2E-CP-7)."""
+    if game.board.is_land(area):
+        game.gain_power(house, 1 + game.board[area].power, "2E-CP-3")
+    elif game.board.is_port(area) and not is_port_blocked(game, house, area):
+        game.gain_power(house, 1, "2E-CP-7", "2E-PRT-9")
+
+
+def uses(game: Game, house: HouseId, area: AreaId) -> tuple[str, ...]:
+    """What an order may be used for: Power, or with a star in a Castle or Stronghold a muster (2E-CP-5, 2E-CP-6)."""
+    token = game.token(area)
+    assert token is not None
+    if token.star and game.board.has_castle(area) and can_muster(game, house, area):
+        return ("power", "muster")
+    return ("power",)
+
+
+class ConsolidatePower(Procedure, frozen=True, tag=True):
+    """Houses take turns, in turn order, resolving one Consolidate Power order each (2E-CP-1)."""
+
+    last_position: int = 0
+
+    def begin(self, game: Game) -> Next:
+        game.emit(f.StepBegan(phase="action", step="consolidate"), "2E-ACT-1")
+        return self.at("next_house")
+
+    def next_house(self, game: Game) -> Next:
+        house = next_turn(game, self.last_position, "consolidate")
+        if house is None:
+            return Done()
+        orders = {area: uses(game, house, area) for area in game.orders_of(house, "consolidate")}
+        answer = Consolidate(house=house, area=next(iter(orders)))
+        may_muster = any("muster" in use for use in orders.values())
+        # Where nothing can be mustered the sequence does not matter, and nobody is asked (2E-CP-10).
+        rules = ("2E-DP-29", "2E-CP-1", "2E-CP-10", "2E-ACT-2")
+        question = decision(
+            answer, ConsolidateChoices(orders), *rules, asked_anyway=may_muster, forced=None if may_muster else answer
+        )
+        return Wait(question, then="resolve")
+
+    def resolve(self, game: Game, answer: Consolidate) -> Next:
+        house, area = answer.house, answer.area
+        placed = game.state.orders[area]
+        spent = f.OrderResolved(house=house, area=area, order=placed.token)
+        rules = ["2E-CP-2", "2E-ORD-5"]
+        rules += ["2E-CP-4"] if game.board.is_sea(area) else []
+        if game.board.is_port(area):
+            rules += ["2E-CP-8", "2E-PRT-9"]
+            rules += ["2E-CP-7"] if is_port_blocked(game, house, area) else []
+        game.emit(spent, *rules)
+        after = self.at("next_house", last_position=game.state.position_of(house, "iron-throne"))
+        if answer.use == "muster":
+            return Do(MusterIn(house=house, area=area, instead_of_power=True), then=after)
+        collect(game, house, area)
+        return after
+
+
+def game_of_thrones_income(game: Game, *rules: str, ports: bool) -> None:
+    """Every House gains Power for power icons, and for ports where they pay (2E-GOT-1 to 2E-GOT-3)."""
+    for house in game.houses:
+        icons = sum(game.board[area].power for area in game.controlled(house))
+        if icons:
+            game.gain_power(house, icons, *rules, "2E-GOT-2", "2E-GOT-3")
+        open_ports = [
+            port
+            for port in game.board.ports
+            if game.state.house_in(port) == house and not is_port_blocked(game, house, port)
+        ]
+        if ports and open_ports:
+            game.gain_power(house, len(open_ports), *rules, "2E-PRT-11")

@@ -1,0 +1,95 @@
+"""Raid orders: step 1 of the action phase (section 13.1)."""
+
+from __future__ import annotations
+
+from domain.kernel.procedure import Done, Next, Procedure, Wait
+from domain.thrones import facts as f
+from domain.thrones.commands import Raid
+from domain.thrones.game import Game, decision
+from domain.thrones.options import RaidChoices
+from domain.thrones.pieces import AreaId
+from domain.thrones.procedures.turns import next_turn
+
+PLAIN_TARGETS = ("support", "raid", "consolidate")
+
+
+def reached(game: Game, area: AreaId) -> tuple[AreaId, ...]:
+    """Areas a Raid order reaches (2E-RAID-5, 2E-PRT-8)."""
+    board = game.board
+    near = board.neighbours[area]
+    if board.is_land(area):
+        return tuple(other for other in near if board.is_land(other))
+    if board.is_port(area):
+        return (board.sea_of(area),)
+    return near
+
+
+def why_not(game: Game, area: AreaId, target: AreaId) -> tuple[str, ...]:
+    """The rules that forbid raiding ``target`` from ``area``; none if it is legal."""
+    raider, order = game.state.orders[area], game.state.orders.get(target)
+    if order is None or order.house == raider.house:
+        return ("2E-RAID-2",)
+    if game.board.are_adjacent(area, target) and target not in reached(game, area):
+        return ("2E-RAID-5", "2E-PRT-8") if "port" in (game.board[area].kind, game.board[target].kind) else ("2E-RAID-5",)
+    if target not in reached(game, area):
+        return ("2E-RAID-2", "2E-TRN-7", "2E-MAP-6")
+    kind = game.edition.tokens[order.token].type
+    if kind in PLAIN_TARGETS:
+        return ()
+    if kind == "defense" and game.edition.tokens[raider.token].star:
+        return ()
+    return ("2E-RAID-4",) if kind in ("defense", "march") else ("2E-RAID-3",)
+
+
+def targets(game: Game, area: AreaId) -> tuple[AreaId, ...]:
+    """Legal targets of the Raid order in an area, ascending."""
+    return tuple(sorted(other for other in reached(game, area) if not why_not(game, area, other)))
+
+
+class Raids(Procedure, frozen=True, tag=True):
+    """Houses take turns, in turn order, resolving one Raid order each."""
+
+    last_position: int = 0
+
+    def begin(self, game: Game) -> Next:
+        game.emit(f.StepBegan(phase="action", step="raid"), "2E-ACT-1")
+        return self.at("next_house")
+
+    def next_house(self, game: Game) -> Next:
+        house = next_turn(game, self.last_position, "raid")
+        if house is None:
+            return Done()
+        orders = {area: targets(game, area) for area in game.orders_of(house, "raid")}
+        answer = Raid(house=house, area=next(iter(orders)))
+        barred = {
+            area: {
+                other: rules
+                for other in sorted(game.state.orders)
+                if other not in orders[area] and (rules := why_not(game, area, other))
+            }
+            for area in orders
+        }
+        # Without any legal target the first order goes unresolved, and nobody is asked (2E-DP-24).
+        forced = None if any(orders.values()) else answer
+        options = RaidChoices(orders, barred)
+        question = decision(answer, options, "2E-DP-24", "2E-ACT-2", asked_anyway=forced is None, forced=forced)
+        return Wait(question, then="resolve")
+
+    def resolve(self, game: Game, answer: Raid) -> Next:
+        house, area, target = answer.house, answer.area, answer.target
+        raider = game.state.orders[area]
+        raided = game.state.orders.get(target) if target else None
+        why = ("2E-RAID-1",) if target else ("2E-RAID-6",) if targets(game, area) else ("2E-RAID-7", "2E-ACT-3")
+        game.emit(f.OrderResolved(house=house, area=area, order=raider.token), *why, "2E-ORD-5")
+        if target and raided:
+            token = game.edition.tokens[raided.token]
+            rules = ["2E-RAID-1", "2E-RAID-2", "2E-RAID-5", "2E-RAID-10"]
+            rules += ["2E-RAID-4"] if token.type == "defense" else ["2E-RAID-3"]
+            rules += ["2E-RAID-9"] if token.type == "raid" else []
+            rules += ["2E-PRT-8"] if "port" in (game.board[area].kind, game.board[target].kind) else []
+            game.emit(f.OrderRemoved(house=raided.house, area=target, order=raided.token, by=house), *rules)
+            # Pillage pays the raider even when the victim has nothing left to lose.
+            if token.type == "consolidate":
+                game.gain_power(house, 1, "2E-RAID-8")
+                game.lose_power(raided.house, 1, "2E-RAID-8")
+        return self.at("next_house", last_position=game.state.position_of(house, "iron-throne"))

@@ -1,0 +1,58 @@
+"""Victory (section 25)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, NoReturn
+
+from domain.kernel.facts import SeedOpened
+from domain.kernel.refusal import GameEnded
+from domain.thrones import facts as f
+from domain.thrones.game import Game
+from domain.thrones.pieces import HouseId
+from domain.thrones.state import Standing
+
+
+def standing(game: Game, house: HouseId) -> Standing:
+    """What a House is ranked by: all land areas it controls count, seas and ports do not (2E-VIC-8)."""
+    castles = game.castles_of(house)
+    return Standing(
+        house=house,
+        castles=min(len(castles), game.edition.constants.victory_areas),
+        strongholds=sum(game.board[area].castle == 2 for area in castles),
+        land_areas=len(game.controlled(house)),
+        supply=game.state.supply[house],
+        power=game.state.power[house],
+        iron_throne=game.state.position_of(house, "iron-throne"),
+    )
+
+
+def ranking(game: Game) -> tuple[Standing, ...]:
+    """All Houses, best first (2E-VIC-5 to 2E-VIC-9)."""
+
+    def by_errata(one: Standing) -> tuple[int, ...]:
+        return (-one.castles, -one.land_areas, -one.supply, one.iron_throne)
+
+    def by_print(one: Standing) -> tuple[int, ...]:
+        return (-one.castles, -one.strongholds, -one.supply, -one.power, one.iron_throne)
+
+    key = by_errata if game.switches.tiebreak == "errata" else by_print
+    return tuple(sorted((standing(game, house) for house in game.state.houses), key=key))
+
+
+def declare_winner(
+    game: Game, reason: Literal["areas", "rounds"], among: Iterable[HouseId] | None = None
+) -> NoReturn:
+    """End the game at once, whatever step is running (2E-VIC-2)."""
+    table = ranking(game)
+    able = set(game.state.houses if among is None else among)
+    winner = next(one.house for one in table if one.house in able)
+    tied = [one for one in table if one.house in able and one.castles == table[0].castles]
+    rules = ["2E-VIC-2", "2E-VIC-3", "2E-RND-4"] if reason == "areas" else ["2E-VIC-5", "2E-RND-3"]
+    if len(tied) > 1:
+        rules += ["2E-VIC-6", "2E-VIC-8"] if game.switches.tiebreak == "errata" else ["2E-VIC-7"]
+        rules += ["2E-VIC-4"] if reason == "areas" else []
+    game.emit(f.GameWon(winner=winner, ranking=table, reason=reason), *rules, "2E-VIC-9")
+    if game.state.charter.chance == "seeded":
+        game.emit(SeedOpened(seed=game.state.hidden.seed), "2E-GEN-17")
+    raise GameEnded

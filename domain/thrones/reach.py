@@ -1,0 +1,45 @@
+"""Where units can go: adjacency and ship transport (sections 2, 14 and 15)."""
+
+from __future__ import annotations
+
+from domain.thrones.game import Game
+from domain.thrones.pieces import AreaId, HouseId
+
+
+def carried(game: Game, house: HouseId, area: AreaId) -> tuple[AreaId, ...]:
+    """Land areas linked to a land area by a chain of sea areas with Ships of the House (2E-TRN-1 to 2E-TRN-6)."""
+    board = game.board
+    seen: set[AreaId] = set()
+    coast: set[AreaId] = set()
+    waves = [sea for sea in board.neighbours[area] if _serves(game, house, sea)]
+    while waves:
+        sea = waves.pop()
+        if sea in seen:
+            continue
+        seen.add(sea)
+        for other in board.neighbours[sea]:
+            if board.is_land(other):
+                coast.add(other)
+            elif _serves(game, house, other):
+                waves.append(other)
+    return tuple(sorted(coast - {area}))
+
+
+def _serves(game: Game, house: HouseId, sea: AreaId) -> bool:
+    """A sea area with a Ship of the House, routed or not, order or not (2E-TRN-2, 2E-TRN-4)."""
+    return game.board.is_sea(sea) and game.state.house_in(sea) == house
+
+
+def reach(game: Game, house: HouseId, area: AreaId) -> tuple[AreaId, ...]:
+    """Areas that units in ``area`` may set out for, by kind of area alone (2E-MAR-2, 2E-MAR-3, 2E-PRT-5).
+
+    Land units reach adjacent land areas and those linked by transport. Ships reach adjacent sea areas and
+    ports of their sea; ships in a port only its sea. Whether they may enter is another question.
+    """
+    board = game.board
+    if board.is_land(area):
+        near = [other for other in board.neighbours[area] if board.is_land(other)]
+        return tuple(sorted({*near, *carried(game, house, area)}))
+    if board.is_port(area):
+        return (board.sea_of(area),)
+    return tuple(other for other in board.neighbours[area] if not board.is_land(other))

@@ -1,0 +1,182 @@
+"""The game as the ledger knows it: commands in, facts out, and what may be shown of a position."""
+
+from __future__ import annotations
+
+from typing import Any, Union
+
+import msgspec
+
+from domain.kernel import facts as kernel
+from domain.kernel.commands import Command, PassDeadline, StateDraws
+from domain.kernel.decision import Answer, Decision
+from domain.kernel.procedure import Procedure
+from domain.kernel.refusal import Refusal
+from domain.kernel.ruleset import (
+    Citations,
+    Ruling,
+    begin,
+    miss_deadline,
+    open_decisions,
+    rule_on,
+    state_draws,
+)
+from domain.thrones.charter import ENGINE, Charter
+from domain.thrones.commands import AnyAnswer, HouseAnswer
+from domain.thrones.edition import Edition
+from domain.thrones.editions.second import SECOND_EDITION
+from domain.thrones.evolve import EVOLVERS, evolve, redacted
+from domain.thrones.facts import GameCreated, HiddenStated, PositionStated
+from domain.thrones.game import Game
+from domain.thrones.known import check_names
+from domain.thrones.procedures.setup import Play
+from domain.thrones.start import Start
+from domain.thrones.state import Hidden, State
+
+EDITIONS: dict[str, Edition] = {"second-edition": SECOND_EDITION}
+
+CITATIONS = Citations(
+    forced=("2E-GEN-14",),
+    missed=("2E-GEN-19",),
+    given=("2E-DP-43",),
+    sealed=("2E-GEN-15",),
+    whole=("2E-GEN-13",),
+)
+
+_typed = {
+    kernel.Answered: kernel.Answered[AnyAnswer],
+    kernel.AnswerSealed: kernel.AnswerSealed[AnyAnswer],
+    kernel.DraftKept: kernel.DraftKept[AnyAnswer],
+}
+
+
+class ThronesOf:
+    """The rules of one edition, as the runner of the kernel needs them."""
+
+    def __init__(self, edition: Edition) -> None:
+        self.edition = edition
+
+    citations = CITATIONS
+
+    @property
+    def procedures(self) -> dict[str, type[Procedure]]:
+        return self.edition.procedures
+
+    def evolve(self, state: State, fact: kernel.Fact) -> State:
+        return evolve(state, fact)
+
+    def game(self, state: State) -> Game:
+        return Game(self, state, self.edition)
+
+
+class Thrones:
+    """A Game of Thrones: The Board Game, all editions: what the event store and the worker plug in."""
+
+    name = "thrones"
+    version = ENGINE
+    state_type = State
+    hidden_type = Hidden
+    command_type: Any = Union[(AnyAnswer, Start, PassDeadline, StateDraws)]  # noqa: UP007  # built from a list
+    fact_type: Any = Union[tuple(_typed.get(fact, fact) for fact in EVOLVERS)]  # noqa: UP007  # built from a table
+
+    def __init__(self) -> None:
+        self._rules = {name: ThronesOf(edition) for name, edition in EDITIONS.items()}
+
+    def rules_of(self, state: State) -> ThronesOf:
+        """The rules that a position is played by."""
+        return self._rules[state.charter.edition]
+
+    def blank(self) -> State:
+        return State()
+
+    def decide(self, state: State, command: Command) -> Ruling[State]:
+        """Rule on a command. Raises Refusal; the state given is never changed."""
+        if isinstance(command, Start):
+            return self._start(state, command)
+        if not state.charter.edition:
+            raise Refusal("not-started")
+        rules = self.rules_of(state)
+        if isinstance(command, PassDeadline):
+            return miss_deadline(rules, state, command.player, command.question)
+        if isinstance(command, StateDraws):
+            if state.charter.chance != "imposed":
+                raise Refusal("draws-are-not-stated-here", ("2E-GEN-17",))
+            return state_draws(rules, state, command.deck, command.cards)
+        assert isinstance(command, HouseAnswer)
+        check_names(rules.edition, state, command)
+        return rule_on(rules, state, command)
+
+    def _start(self, state: State, command: Start) -> Ruling[State]:
+        if state.charter.edition:
+            raise Refusal("already-started")
+        check_charter(command.charter)
+        if command.charter.chance == "seeded" and not _is_seed(command.seed):
+            raise Refusal("seed-missing", ("2E-GEN-17",))
+        game = self._rules[command.charter.edition].game(state)
+        game.emit(GameCreated(charter=command.charter), "2E-SET-1", "2E-SET-2", "2E-GEN-1")
+        if command.seed and command.charter.chance == "seeded":
+            game.seal_seed(command.seed)
+        if command.position is None:
+            return begin(game, Play(decks=command.decks))
+        game.emit(PositionStated(position=redacted(command.position), reason=command.reason))
+        if command.hidden is not None:
+            hidden = msgspec.structs.replace(command.hidden, seed=game.state.hidden.seed)
+            game.emit(HiddenStated(hidden=hidden))
+        return Ruling(tuple(game.facts), game.state)
+
+    def evolve(self, state: State, fact: kernel.Fact) -> State:
+        return evolve(state, fact)
+
+    def public(self, state: State) -> State:
+        return redacted(state)
+
+    def hidden(self, state: State) -> Hidden:
+        return state.hidden
+
+    def seats(self, state: State) -> dict[str, str]:
+        return state.charter.seats
+
+    def player_of(self, command: Command) -> str | None:
+        return command.player if isinstance(command, Answer) else None
+
+    def is_over(self, state: State) -> bool:
+        return state.is_over
+
+    def is_secret(self, state: State, command: Command) -> bool:
+        """Whether the body of a command may be read by its author only, at least until it is revealed."""
+        if not isinstance(command, Answer):
+            return isinstance(command, Start | StateDraws)
+        return command.kind in SECRET_KINDS
+
+    def decisions(self, state: State) -> tuple[Decision[Any], ...]:
+        """What is owed now, with every legal answer."""
+        return open_decisions(self.rules_of(state), state) if state.charter.edition else ()
+
+
+SECRET_KINDS = ("assign-orders", "influence-bid", "wildling-bid", "house-card")
+"""Kinds whose answers are secret until all are in (mode S of section 26)."""
+
+
+def check_charter(charter: Charter) -> None:
+    """Raise a refusal for a charter that no game can be played by (2E-SET-1, section 0.4)."""
+    edition = EDITIONS.get(charter.edition)
+    if edition is None:
+        raise Refusal("unknown-edition", unknown=True, edition=charter.edition, known=sorted(EDITIONS))
+    unknown = sorted(set(charter.houses) - set(edition.houses))
+    if unknown:
+        raise Refusal("unknown-house", ("2E-SET-1",), unknown=True, houses=unknown, known=sorted(edition.houses))
+    if len(charter.houses) not in edition.player_counts:
+        raise Refusal("wrong-number-of-players", ("2E-SET-1",), players=len(charter.houses))
+    if sorted(charter.houses) != sorted(edition.players(len(charter.houses)).houses):
+        table = edition.players(len(charter.houses)).houses
+        raise Refusal("houses-do-not-fit", ("2E-SET-1",), houses=sorted(charter.houses), allowed=sorted(table))
+    if tuple(sorted(charter.houses)) != charter.houses:
+        raise Refusal("houses-not-in-order", ("2E-GEN-16",), houses=sorted(charter.houses))
+    if charter.seats and sorted(charter.seats.values()) != sorted(charter.houses):
+        raise Refusal("seats-do-not-fit", ("2E-SET-2",), houses=sorted(charter.houses))
+
+
+def _is_seed(seed: str) -> bool:
+    return len(seed) == 64 and all(letter in "0123456789abcdef" for letter in seed)
+
+
+THRONES = Thrones()

@@ -1,0 +1,24 @@
+"""The command that creates a game, and where a game starts from a given position."""
+
+from __future__ import annotations
+
+from domain.kernel.commands import Command
+from domain.thrones.charter import Charter
+from domain.thrones.pieces import CardId
+from domain.thrones.state import Hidden, State
+
+
+class Start(Command, frozen=True, tag="start"):
+    """Create a game.
+
+    ``seed`` is 32 bytes in hexadecimal out of the caller's own chance; with imposed chance it stays empty and
+    ``decks`` gives the orders of the decks from the top. ``position`` starts from a given position instead
+    of the set-up, with its ``hidden`` part and the reason.
+    """
+
+    charter: Charter
+    seed: str = ""
+    decks: dict[str, tuple[CardId, ...]] = {}
+    position: State | None = None
+    hidden: Hidden | None = None
+    reason: str = ""

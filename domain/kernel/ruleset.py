@@ -126,6 +126,11 @@ def begin(game: Game[S], root: Procedure) -> Ruling[S]:
     return _advance(game, [root], game.state.question)
 
 
+def resume(game: Game[S]) -> Ruling[S]:
+    """Run the stack that a stated position brought along until something is awaited."""
+    return _advance(game, game.stack(), game.state.question)
+
+
 def rule_on(ruleset: Ruleset[S], state: S, answer: Answer) -> Ruling[S]:
     """Rule on a player's answer. Raises :class:`Refusal`; the checks run in the order they stand here."""
     game = ruleset.game(state)

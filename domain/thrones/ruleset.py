@@ -17,6 +17,7 @@ from domain.kernel.ruleset import (
     begin,
     miss_deadline,
     open_decisions,
+    resume,
     rule_on,
     state_draws,
 )
@@ -117,11 +118,12 @@ class Thrones:
             game.seal_seed(command.seed)
         if command.position is None:
             return begin(game, Play(decks=command.decks))
-        game.emit(PositionStated(position=redacted(command.position), reason=command.reason))
+        position = msgspec.structs.replace(redacted(command.position), charter=command.charter)
+        game.emit(PositionStated(position=position, reason=command.reason))
         if command.hidden is not None:
             hidden = msgspec.structs.replace(command.hidden, seed=game.state.hidden.seed)
             game.emit(HiddenStated(hidden=hidden))
-        return Ruling(tuple(game.facts), game.state)
+        return resume(game)
 
     def evolve(self, state: State, fact: kernel.Fact) -> State:
         return evolve(state, fact)

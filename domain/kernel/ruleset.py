@@ -126,9 +126,10 @@ def begin(game: Game[S], root: Procedure) -> Ruling[S]:
     return _advance(game, [root], game.state.question)
 
 
-def resume(game: Game[S]) -> Ruling[S]:
+def resume(ruleset: Ruleset[S], state: S) -> Ruling[S]:
     """Run the stack that a stated position brought along until something is awaited."""
-    return _advance(game, game.stack(), game.state.question)
+    game = ruleset.game(state)
+    return _advance(game, game.stack(), state.question)
 
 
 def rule_on(ruleset: Ruleset[S], state: S, answer: Answer) -> Ruling[S]:

@@ -123,7 +123,8 @@ class Thrones:
         if command.hidden is not None:
             hidden = msgspec.structs.replace(command.hidden, seed=game.state.hidden.seed)
             game.emit(HiddenStated(hidden=hidden))
-        return resume(game)
+        ruling = resume(self._rules[command.charter.edition], game.state)
+        return Ruling((*game.facts, *ruling.facts), ruling.state)
 
     def evolve(self, state: State, fact: kernel.Fact) -> State:
         return evolve(state, fact)

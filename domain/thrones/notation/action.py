@@ -77,7 +77,7 @@ def _moves(reader: Reader, body: Span, to: AreaId | None = None) -> tuple[tuple[
             units = Span(tokens, tokens[0].column)
             held = read_units(units)
             if to is None:
-                raise NotationError(f'"{units.text}" has no destination', units.end + 1, expected='"-> AREA"')
+                raise NotationError(f'"{units.text}" has no destination', units.end, expected='"-> AREA"')
             moves.append(c.Move(to=to, units=held))
     if is_nothing and moves:
         raise NotationError('there is a move and "nothing" too', body.column)

@@ -44,7 +44,7 @@ def _area_and_order(reader: Reader, item: Span) -> tuple[AreaId, tuple[OrderId, 
     if cut := with_arrows(item).cut(":", "->"):
         return reader.area(cut[0]), reader.order(cut[1])
     if len(item) < 2:
-        raise NotationError(f'"{item.text}" has no order', item.end + 1, expected='"AREA ORDER"')
+        raise NotationError(f'"{item.text}" has no order', item.end, expected='"AREA ORDER"')
     return reader.pair(item, reader.area, reader.order, v.USAGE["assign-orders"])
 
 

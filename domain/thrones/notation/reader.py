@@ -272,7 +272,7 @@ def _count_at(span: Span, index: int) -> tuple[int, int]:
 
 def _unit_at(span: Span, index: int) -> tuple[Unit, int]:
     if index >= len(span):
-        raise NotationError("something is missing here", span.end + 1, expected="the units that are counted")
+        raise NotationError("something is missing here", span.end, expected="the units that are counted")
     start = span.tokens[index]
     is_routed = start.text.casefold() == "routed"
     index += is_routed

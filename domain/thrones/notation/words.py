@@ -115,6 +115,7 @@ TRACK_NAMES = {"iron-throne": "Iron Throne", "fiefdoms": "Fiefdoms", "kings-cour
 TRACK_NICKNAMES = {
     "blade": "fiefdoms",
     "fief": "fiefdoms",
+    "fiefs": "fiefdoms",
     "valyriansteelblade": "fiefdoms",
     "raven": "kings-court",
     "messengerraven": "kings-court",
@@ -162,17 +163,13 @@ class Names:
             rest = " ".join(word for word in words if word not in ("port", "of"))
             lands = self.find(rest) if rest else tuple(self._ports)
             return tuple(self._ports[land] for land in lands if land in self._ports)
-        if short := self._short.get(compact(text)):
+        if short := self._short.get(compact(text)) or self._short.get("".join(words)):
             return tuple(short)
         if not words or sum(map(len, words)) < 3:
             return ()
         ports = set(self._ports.values())
         searched = [id_ for id_ in self.names if id_ not in ports]
-        for matches in (str.__eq__, str.startswith):
-            found = [id_ for id_ in searched if any(_within(words, name, matches) for name in self._words[id_])]
-            if found:
-                return tuple(found)
-        return ()
+        return tuple(id_ for id_ in searched if any(_within(words, name) for name in self._words[id_]))
 
     def port_of(self, land: str) -> str | None:
         """The port that is called after this area."""
@@ -211,11 +208,10 @@ def _initials(words: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys("".join(w[0] for w in some) for some in (words, plain, untitled) if len(some) > 1))
 
 
-def _within(query: tuple[str, ...], name: tuple[str, ...], matches: object) -> bool:
-    """Whether the words of ``query`` are found in ``name`` in the same order."""
-    assert callable(matches)
+def _within(query: tuple[str, ...], name: tuple[str, ...]) -> bool:
+    """Whether the words of ``query`` begin words of ``name`` in the same order."""
     rest = iter(name)
-    return all(any(matches(word, asked) for word in rest) for asked in query)
+    return all(any(word.startswith(asked) for word in rest) for asked in query)
 
 
 # Orders

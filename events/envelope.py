@@ -154,7 +154,7 @@ class Seal(msgspec.Struct, frozen=True):
 
 
 class StateDigest(msgspec.Struct, frozen=True):
-    """Digests of the position after an entry: its public side by SHA-256, its hidden side by HMAC under a sealed key."""
+    """Digests of the position after an entry: its public side by SHA-256, its hidden side by HMAC, the key secret."""
 
     public: str
     hidden: str

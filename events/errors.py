@@ -43,7 +43,9 @@ class BadGameId(RecordError):
     """Not usable as an id."""
 
     def __init__(self, game: str) -> None:
-        super().__init__(f"{game!r} is not a game id: 1 to 64 of a-z, 0-9, '-', '_', '.', beginning with one of a-z, 0-9.")
+        super().__init__(
+            f"{game!r} is not a game id: 1 to 64 of a-z, 0-9, '-', '_', '.', beginning with a letter or digit."
+        )
         self.game = game
 
 

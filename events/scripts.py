@@ -112,7 +112,8 @@ for i = 1, tonumber(ARGV[1]) do
   at = at + 2
 end
 for i = 1, tonumber(ARGV[2]) do
-  redis.call('XADD', KEYS[3], string.format('%d-0', i), 'public', ARGV[at], 'sealed', ARGV[at + 1], 'digest', ARGV[at + 2])
+  redis.call('XADD', KEYS[3], string.format('%d-0', i),
+             'public', ARGV[at], 'sealed', ARGV[at + 1], 'digest', ARGV[at + 2])
   at = at + 3
 end
 for i = 1, tonumber(ARGV[3]) do

@@ -29,6 +29,7 @@ from redis.backoff import ExponentialBackoff
 from redis.retry import Retry
 
 from events import codec, scripts
+from events.chain import Chain
 from events.envelope import MOST_BYTES, Receipt, Stored, Submission, encode, number_of, stream_id
 from events.errors import (
     BadCommand,
@@ -173,7 +174,7 @@ class Store:
     def create(
         self, game: str, rules: str, version: str, opening: Submission, *, pepper: bytes | None = None
     ) -> Receipt:
-        """Create a game; ``opening`` becomes the first submission of its inbox. Under the same key: the first receipt."""
+        """Create a game; ``opening`` is the first submission of its inbox. Under the same key: the first receipt."""
         check_game_id(game)
         opening = self._checked(opening)
         fields = {
@@ -361,9 +362,7 @@ class Store:
     def acquire(self, game: str, ttl_seconds: float, holder: str | None = None) -> Lease | None:
         """Take the lease of a game; None while somebody else holds it."""
         holder = holder or uuid.uuid4().hex
-        answer = self._acquire(
-            keys=self._keys(game, "game", "lease", "ledger"), args=[holder, int(ttl_seconds * 1000)]
-        )
+        answer = self._acquire(keys=self._keys(game, "game", "lease", "ledger"), args=[holder, int(ttl_seconds * 1000)])
         if answer[0] == b"unknown":
             raise GameUnknown(game)
         if answer[0] == b"held":
@@ -401,7 +400,7 @@ class Store:
 
     @_translated
     def unruled(self) -> tuple[str, ...]:
-        """Games that may have submissions without a ruling, sorted. Never lacks one whose submission was acknowledged."""
+        """Games that may have unruled submissions, sorted. Never lacks one with an acknowledged submission."""
         return tuple(sorted(name.decode() for name in self.client.smembers("rookery:unruled")))
 
     @_translated
@@ -465,13 +464,14 @@ class Store:
         return bool(self.client.delete(self.key(game, "snapshot")))
 
     def line(self, game: str, judge: Judge, *, at: int | None = None, warm: Line | None = None) -> Line:
-        """The fold of the ledger, up to version ``at`` or to its end."""
+        """The fold of the ledger, up to version ``at`` or to its end. Raises :class:`RecordDamaged`."""
         line = warm if warm is not None else self.snapshot(game, judge)
         if line is None or (at is not None and line.version > at):
             line = judge.begin()
         count = None if at is None else at - line.version
+        chain = Chain(line.version, line.head)
         for stored in self.entries(game, line.version, count):
-            line = judge.evolve(line, stored)
+            line = judge.evolve(line, stored, chain.add(stored))
         return line
 
     # Import
@@ -510,9 +510,7 @@ class Store:
         rows = self.client.xrevrange(self.key(game, what), count=1)
         return number_of(rows[0][0].decode()) if rows else 0
 
-    def _rows(
-        self, game: str, what: str, after: int, count: int | None
-    ) -> Iterator[tuple[str, dict[bytes, bytes]]]:
+    def _rows(self, game: str, what: str, after: int, count: int | None) -> Iterator[tuple[str, dict[bytes, bytes]]]:
         """Elements of a stream behind a number, page by page."""
         left = count
         while left is None or left > 0:

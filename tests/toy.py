@@ -299,7 +299,11 @@ class ToyRuleset:
     @property
     def citations(self) -> Citations:
         return Citations(
-            forced=("TOY-FORCED",), missed=("TOY-MISSED",), given=("TOY-TURN",), sealed=("TOY-SEALED",), whole=("TOY-WHOLE",)
+            forced=("TOY-FORCED",),
+            missed=("TOY-MISSED",),
+            given=("TOY-TURN",),
+            sealed=("TOY-SEALED",),
+            whole=("TOY-WHOLE",),
         )
 
     def evolve(self, state: ToyState, fact: Fact) -> ToyState:

@@ -1,0 +1,3 @@
+from tests.recording import embedded, real_store, store
+
+__all__ = ["embedded", "real_store", "store"]

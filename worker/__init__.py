@@ -1,0 +1,1 @@
+"""The work: adjudicating what lies in the inboxes, in sessions that RQ hosts."""

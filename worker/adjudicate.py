@@ -1,0 +1,283 @@
+"""Adjudicating a game: take the lease, draw up to date, rule on the inbox until it is empty.
+
+Delivery is at least once: any number of workers may be told of a game any number of times. The effect is
+exactly once: an append carries the version it was made for and moves the inbox cursor in the same script.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+import structlog
+
+from events.envelope import Stored, Submission, utc_now
+from events.errors import GameUnknown, LeaseLost, RecordDamaged, StaleAppend, StoreAway, StoreRefuses
+from events.ruling import Judge, Line
+from events.store import Lease, Parked, Store
+from worker.log import logger
+
+BATCH = 64
+"""How many submissions are ruled on before they are appended together: one script, one sync of the disk."""
+
+SNAPSHOT_EVERY = 100
+LEASE_SECONDS = 10.0
+TRIES = 5
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What became of one attempt. ``busy``: somebody else holds the lease and will see to it."""
+
+    game: str
+    how: Literal["drained", "busy", "parked", "stopped"]
+    ruled: int
+    version: int
+
+
+class Warm:
+    """States kept between drains, the least recently used going first. The ledger decides whether they are right."""
+
+    def __init__(self, most: int = 64) -> None:
+        self._most = most
+        self._lines: OrderedDict[str, Line] = OrderedDict()
+        self._kept: dict[str, int] = {}
+
+    def get(self, game: str) -> Line | None:
+        line = self._lines.get(game)
+        if line is not None:
+            self._lines.move_to_end(game)
+        return line
+
+    def put(self, game: str, line: Line) -> None:
+        self._lines[game] = line
+        self._lines.move_to_end(game)
+        while len(self._lines) > self._most:
+            self._lines.popitem(last=False)
+
+    def drop(self, game: str) -> None:
+        self._lines.pop(game, None)
+
+    def is_due(self, game: str, every: int) -> bool:
+        """Whether the snapshot of a game lags that many entries behind."""
+        line = self._lines.get(game)
+        return line is not None and line.version - self._kept.get(game, 0) >= every
+
+    def keep(self, store: Store, judge: Judge, game: str) -> None:
+        """Save a snapshot of a warm game."""
+        line = self._lines[game]
+        store.save_snapshot(game, judge, line)
+        self._kept[game] = line.version
+
+    def came_from_snapshot(self, game: str, version: int) -> None:
+        """A snapshot of that version is in the store."""
+        self._kept[game] = version
+
+    def unkept(self) -> list[str]:
+        """Games with entries since their last snapshot."""
+        return [game for game in self._lines if self.is_due(game, 1)]
+
+
+class _Mistake(Exception):
+    """A bug in the rules, or a record that they cannot fold; then there is no submission to blame."""
+
+    def __init__(self, submission: Submission | None, cause: Exception) -> None:
+        super().__init__(type(cause).__name__)
+        self.submission = submission
+        self.cause = cause
+
+
+def never() -> bool:
+    """Do not stop before the inbox is empty."""
+    return False
+
+
+def adjudicate(
+    store: Store,
+    judge: Judge,
+    game: str,
+    *,
+    warm: Warm | None = None,
+    lease_seconds: float = LEASE_SECONDS,
+    snapshot_every: int = SNAPSHOT_EVERY,
+    batch: int = BATCH,
+    must_stop: Callable[[], bool] = never,
+) -> Outcome:
+    """Rule on everything in the inbox of a game. Safe to call anywhere, any number of times, at once."""
+    alone = warm is None  # then nobody else keeps a snapshot at the end
+    warm = Warm() if warm is None else warm
+    ruled = 0
+    with structlog.contextvars.bound_contextvars(game=game):
+        for _ in range(1_000_000):
+            lease = store.acquire(game, lease_seconds)
+            if lease is None:
+                return Outcome(game, "busy", ruled, store.version(game))
+            try:
+                desk = _Desk(store, judge, lease, warm, lease_seconds, snapshot_every, batch)
+                how = "parked" if lease.parked else desk.drain(must_stop)
+                ruled += desk.ruled
+                if alone and how == "drained" and warm.is_due(game, 1):
+                    warm.keep(store, judge, game)
+            finally:
+                store.release(lease)
+            # Whoever was turned away while we held the lease relies on this second look.
+            if store.settle(game) or how != "drained":
+                return Outcome(game, how, ruled, desk.version)
+    raise AssertionError("a game is settled long before")
+
+
+class _Desk:
+    """One adjudicator at one game, as long as the lease lasts."""
+
+    def __init__(
+        self,
+        store: Store,
+        judge: Judge,
+        lease: Lease,
+        warm: Warm,
+        lease_seconds: float,
+        snapshot_every: int,
+        batch: int,
+    ) -> None:
+        self.store = store
+        self.judge = judge
+        self.lease = lease
+        self.game = lease.game
+        self.warm = warm
+        self.lease_seconds = lease_seconds
+        self.snapshot_every = snapshot_every
+        self.batch = batch
+        self.renewed = time.monotonic()
+        self.ruled = 0
+        self.version = lease.version
+        self.pepper = b""
+
+    def drain(self, must_stop: Callable[[], bool]) -> Literal["drained", "parked", "stopped"]:
+        if self.lease.taken >= self.store.inbox_length(self.game):
+            return "drained"
+        tries = 0
+        try:
+            self.pepper = self.store.pepper(self.game)
+            line = self._up_to_date()
+            while not must_stop():
+                try:
+                    more = self._one_batch(line)
+                except StaleAppend as stale:
+                    tries += 1
+                    logger().warning("stale-append", expected=stale.expected, actual=stale.actual, tries=tries)
+                    if tries == TRIES:
+                        raise
+                    self.warm.drop(self.game)
+                    line = self._up_to_date()
+                    continue
+                if more is None:
+                    return "drained"
+                line, tries = more, 0
+                if self.warm.is_due(self.game, self.snapshot_every):
+                    self.warm.keep(self.store, self.judge, self.game)
+            return "stopped"
+        except _Mistake as mistake:
+            self._park(mistake)
+            return "parked"
+        except LeaseLost as lost:
+            logger().warning("lease-lost", token=lost.token, granted=lost.granted)
+            self.warm.drop(self.game)
+            return "stopped"
+
+    def _up_to_date(self) -> Line:
+        """The fold of the ledger to its end: warm, or a snapshot and the entries since."""
+        warm = self.warm.get(self.game)
+        if warm is not None and warm.version == self.lease.version:
+            return warm
+        try:
+            if warm is None:
+                warm = self.store.snapshot(self.game, self.judge)
+                self.warm.came_from_snapshot(self.game, 0 if warm is None else warm.version)
+            line = self.store.line(self.game, self.judge, warm=warm or self.judge.begin())
+        except (StoreAway, StoreRefuses, GameUnknown):
+            raise
+        except Exception as error:
+            self.warm.drop(self.game)
+            raise _Mistake(None, error) from error
+        self.warm.put(self.game, line)
+        return line
+
+    def _one_batch(self, line: Line) -> Line | None:
+        """Rule on the next submissions and append; None when there are none. A mistake stops behind what was ruled."""
+        waiting = list(self.store.submissions(self.game, line.taken, self.batch))
+        if not waiting:
+            return None
+        self._hold_on()
+        ahead = line
+        entries: list[Stored] = []
+        said: list[tuple[Submission, int, str, bool]] = []
+        mistake: _Mistake | None = None
+        for submission in waiting:
+            try:
+                stored, ahead, kind = self.judge.rule(ahead, submission, self.pepper)
+            except Exception as error:  # noqa: BLE001 - whatever the rules raise is their bug
+                mistake = _Mistake(submission, error)
+                break
+            entries.append(stored)
+            said.append((submission, ahead.version, kind, b'"verdict":{"verdict":"accepted"}' in stored.public))
+            self._hold_on()
+        if entries:
+            self.version = self.store.append(self.lease, line, entries, ahead.taken)
+            self.warm.put(self.game, ahead)
+            self.ruled += len(entries)
+            self._tell(said)
+        if mistake is not None:
+            raise mistake
+        return ahead
+
+    def _hold_on(self) -> None:
+        """Renew the lease when a third of it has passed. The append is safe without, but another may take over."""
+        now = time.monotonic()
+        if now - self.renewed > self.lease_seconds / 3:
+            self.store.renew(self.lease, self.lease_seconds)
+            self.renewed = now
+
+    def _park(self, mistake: _Mistake) -> None:
+        cause, submission = mistake.cause, mistake.submission
+        frame = traceback.extract_tb(cause.__traceback__)[-1]
+        where = f"{frame.filename}:{frame.lineno} in {frame.name}"
+        parked = Parked(
+            at=utc_now(),
+            inbox=submission.inbox if submission is not None else "",
+            kind=self._kind(submission) if submission is not None else "",
+            error=type(cause).__name__,
+            where=str(cause) if isinstance(cause, RecordDamaged) else where,
+        )
+        self.store.park(self.lease, parked)
+        logger().error(
+            "game-parked",
+            seat=submission.seat if submission is not None else None,
+            inbox=parked.inbox,
+            correlation=submission.correlation if submission is not None else "",
+            kind=parked.kind,
+            error=parked.error,
+            where=parked.where,
+        )
+
+    def _kind(self, submission: Submission) -> str:
+        try:
+            command = self.judge.codec.command(bytes(submission.command), submission.v)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return "unreadable"
+        return str(command.__struct_config__.tag)
+
+    def _tell(self, said: list[tuple[Submission, int, str, bool]]) -> None:
+        for submission, entry, kind, accepted in said:
+            logger().info(
+                "ruled",
+                seat=submission.seat,
+                entry=entry,
+                correlation=submission.correlation,
+                inbox=submission.inbox,
+                cause=submission.cause,
+                kind=kind,
+                accepted=accepted,
+            )

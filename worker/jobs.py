@@ -1,0 +1,67 @@
+"""The functions that RQ calls. They only join what the process was told with :mod:`worker.session`."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from typing import Any
+
+from rq import Queue
+
+from events.store import Store, connect
+from worker.adjudicate import Warm
+from worker.session import Bell, Session, session
+from worker.settings import Settings, judges
+
+QUEUE = "rookery"
+
+STOP = threading.Event()
+"""Set when the process has been asked to end; a session then hands over."""
+
+
+class Office:
+    """What one process works with: connections, rules, and the states it keeps warm from session to session."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.store = Store.connect(settings.store_url)
+        self.judges = judges(settings.rules)
+        self.queue_client: Any = connect(settings.queue_url)
+        self.queue = Queue(QUEUE, connection=self.queue_client)
+        self.bell = make_bell(self.queue_client, bells=settings.bells, watch_seconds=settings.watch_seconds)
+        self.warm = Warm()
+
+
+def make_bell(queue_client: Any, *, bells: int = 1, watch_seconds: float = 10.0) -> Bell:
+    """A bell whose sessions are jobs of RQ. For whoever submits, and for workers."""
+    queue = Queue(QUEUE, connection=queue_client)
+
+    def enqueue(number: int) -> None:
+        # No timeout: RQ's would raise in the middle of a ruling. A session ends by itself.
+        queue.enqueue(hold_session, number, job_timeout=-1, result_ttl=0, failure_ttl=3600)
+
+    return Bell(queue_client, enqueue, bells=bells, watch_seconds=watch_seconds)
+
+
+@functools.cache
+def office() -> Office:
+    """The office of this process, as its environment describes it."""
+    return Office(Settings.from_environment())
+
+
+def hold_session(number: int) -> str:
+    """One session at one bell; why it ended."""
+    here = office()
+    done: Session = session(
+        here.store,
+        here.judges,
+        here.bell,
+        number,
+        warm=here.warm,
+        linger_seconds=here.settings.linger_seconds,
+        longest_seconds=here.settings.longest_seconds,
+        lease_seconds=here.settings.lease_seconds,
+        must_stop=STOP.is_set,
+        others_wait=lambda: bool(here.queue_client.llen(here.queue.key)),
+    )
+    return done.why

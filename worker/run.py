@@ -1,0 +1,77 @@
+"""The worker process: an RQ worker that stays with its jobs, and a sweeper beside it.
+
+``python -m worker.run`` with the environment of :mod:`worker.settings`. It outlives both servers going away.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+from typing import Any
+
+from rq import SimpleWorker
+
+from events.errors import RecordError
+from worker import jobs, log
+from worker.session import sweep
+
+THOROUGH_EVERY = 12
+"""One sweep in so many looks at all games."""
+
+
+class SessionWorker(SimpleWorker):
+    """Runs jobs in its own process, so that states stay warm, and tells the session when it shall end."""
+
+    def request_stop(self, signum: Any, frame: Any) -> None:
+        jobs.STOP.set()
+        super().request_stop(signum, frame)  # type: ignore[no-untyped-call]  # RQ leaves it untyped
+
+
+def sweep_for_ever(here: jobs.Office, stop: threading.Event) -> None:
+    """Ring for what a crash left behind, every few seconds until the process ends."""
+    turn = 0
+    while not stop.wait(here.settings.sweep_seconds if turn else 0):
+        try:
+            rung = sweep(here.store, here.bell, thorough=turn % THOROUGH_EVERY == 0)
+            if rung:
+                log.logger().info("swept", rung=rung)
+        except Exception as error:  # noqa: BLE001 - a server is away, the next round will tell
+            log.logger().warning("sweep-failed", error=type(error).__name__)
+        turn += 1
+
+
+def work(here: jobs.Office | None = None) -> None:
+    """Work until the process is told to stop."""
+    here = here or jobs.office()
+    _stop_on_signals()
+    sweeper = threading.Thread(target=sweep_for_ever, args=(here, jobs.STOP), daemon=True, name="sweeper")
+    sweeper.start()
+    while not jobs.STOP.is_set():
+        try:
+            worker = SessionWorker([here.queue], connection=here.queue_client)
+            worker.work(logging_level="WARNING")  # returns when told to stop, and when the queue's server is away
+        except RecordError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the queue's server is away; it will be back
+            log.logger().warning("queue-away", error=type(error).__name__)
+        _stop_on_signals()  # RQ's own handlers end with its worker
+        jobs.STOP.wait(0.2)
+    log.logger().info("worker-ended")
+
+
+def _stop_on_signals() -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: jobs.STOP.set())
+
+
+def main() -> None:
+    log.configure(os.environ.get("ROOKERY_LOG", "info"))
+    logging.basicConfig(level=logging.WARNING)
+    log.logger().info("worker-started", pid=os.getpid())
+    work()
+
+
+if __name__ == "__main__":
+    main()

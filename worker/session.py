@@ -1,0 +1,218 @@
+"""Sessions: what an RQ job does. It rules on the games that ring, stays warm a while, and hands over.
+
+No wake-up is lost:
+
+* whoever submits, rings *after* the store has the submission: the game goes onto the bell, a list, and if
+  no session holds the bell's watch, a job is put into RQ's queue;
+* a session that ends lets go of the watch first and looks at the bell again after that;
+* what a crash swallows (bells and jobs live on a forgetful server) the sweeper rings again, from the list of
+  games with unruled submissions that the durable store keeps.
+
+Games are spread over a number of bells, so that a game comes back to a session that knows it.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+import zlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+import structlog
+
+from events.errors import GameUnknown, RecordError, StoreAway
+from events.ruling import Judge
+from events.store import Store
+from worker.adjudicate import Warm, adjudicate, never
+from worker.log import logger
+
+WATCH_SECONDS = 10.0
+"""How long a watch lasts without a sign of life. A session renews it."""
+
+Enqueue = Callable[[int], None]
+"""Puts a job for the session of one bell into RQ's queue."""
+
+_LET_GO = """
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('DEL', KEYS[1])
+"""
+
+_RENEW = """
+local held = redis.call('GET', KEYS[1])
+if held and held ~= ARGV[1] and held ~= 'due' then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', tonumber(ARGV[2]))
+return 1
+"""
+
+
+class Bell:
+    """Where games ring for a session, on the queue's server."""
+
+    def __init__(self, client: Any, enqueue: Enqueue, *, bells: int = 1, watch_seconds: float = WATCH_SECONDS) -> None:
+        self.client = client
+        self.bells = bells
+        self._enqueue = enqueue
+        self._watch_ms = int(watch_seconds * 1000)
+        self._let_go = client.register_script(_LET_GO)
+        self._renew = client.register_script(_RENEW)
+
+    def number_of(self, game: str) -> int:
+        """Which bell a game rings."""
+        return zlib.crc32(game.encode()) % self.bells
+
+    def ring(self, game: str) -> None:
+        """Tell a session that something waits. Call it after the store has acknowledged."""
+        number = self.number_of(game)
+        self.client.rpush(self._list(number), game)
+        self.summon(number)
+
+    def summon(self, number: int) -> None:
+        """Have a session for this bell, unless one is there or on its way."""
+        if self.client.set(self._watch(number), "due", nx=True, px=self._watch_ms):
+            self._enqueue(number)
+
+    def take_watch(self, number: int, holder: str) -> bool:
+        """Begin or go on watching a bell; False when another session does."""
+        return bool(self._renew(keys=[self._watch(number)], args=[holder, self._watch_ms]))
+
+    def leave_watch(self, number: int, holder: str) -> None:
+        self._let_go(keys=[self._watch(number)], args=[holder])
+
+    def next_game(self, number: int, wait_seconds: float = 0.0) -> str | None:
+        """The next game that rang; its further rings are taken with it, since one drain answers all."""
+        if wait_seconds > 0:
+            found = self.client.blpop([self._list(number)], timeout=wait_seconds)
+            game = found[1] if found else None
+        else:
+            game = self.client.lpop(self._list(number))
+        if game is None:
+            return None
+        self.client.lrem(self._list(number), 0, game)
+        return str(game.decode())
+
+    def is_silent(self, number: int) -> bool:
+        return not self.client.llen(self._list(number))
+
+    @staticmethod
+    def _list(number: int) -> str:
+        return f"rookery:bell:{{{number}}}"
+
+    @staticmethod
+    def _watch(number: int) -> str:
+        return f"rookery:watch:{{{number}}}"
+
+
+class Session(msgspec.Struct, frozen=True):
+    """What a session did."""
+
+    ruled: int
+    drains: int
+    why: str
+
+
+def session(
+    store: Store,
+    judges: Mapping[str, Judge],
+    bell: Bell,
+    number: int = 0,
+    *,
+    warm: Warm | None = None,
+    linger_seconds: float = 5.0,
+    longest_seconds: float = 60.0,
+    lease_seconds: float = 10.0,
+    must_stop: Callable[[], bool] = never,
+    others_wait: Callable[[], bool] = never,
+) -> Session:
+    """Rule on what rings at one bell until it has been silent for a while, the time is over, or it must stop.
+
+    ``others_wait`` tells whether jobs wait behind this one: then it does not linger.
+    """
+    warm = Warm() if warm is None else warm
+    holder = uuid.uuid4().hex
+    began = heard = time.monotonic()
+    ruled = drains = 0
+    with structlog.contextvars.bound_contextvars(session=holder[:8], bell=number):
+        if not bell.take_watch(number, holder):
+            return Session(0, 0, "watched")
+        try:
+            while True:
+                if must_stop():
+                    why = "stopped"
+                    break
+                now = time.monotonic()
+                if now - began > longest_seconds:
+                    why = "long enough"
+                    break
+                if now - heard > linger_seconds:
+                    why = "silence"
+                    break
+                if not bell.take_watch(number, holder):
+                    why = "relieved"
+                    break
+                game = bell.next_game(number)
+                if game is None and others_wait():
+                    why = "others wait"
+                    break
+                game = game or bell.next_game(number, min(1.0, max(0.01, linger_seconds)))
+                if game is None:
+                    continue
+                ruled += _drain(store, judges, game, warm, lease_seconds, must_stop)
+                drains += 1
+                heard = time.monotonic()
+        finally:
+            _keep_snapshots(store, judges, warm)
+            bell.leave_watch(number, holder)
+            # After letting go: a ring between the last look and now found the watch still held.
+            if not bell.is_silent(number):
+                bell.summon(number)
+        logger().info("session-ended", why=why, drains=drains, ruled=ruled)
+    return Session(ruled, drains, why)
+
+
+def _drain(
+    store: Store,
+    judges: Mapping[str, Judge],
+    game: str,
+    warm: Warm,
+    lease_seconds: float,
+    must_stop: Callable[[], bool],
+) -> int:
+    """Adjudicate one game. What goes wrong with one game does not end the session; the sweeper rings again."""
+    try:
+        judge = judges.get(store.record(game).rules)
+        if judge is None:
+            logger().error("rules-unknown", game=game, rules=store.record(game).rules)
+            return 0
+        return adjudicate(store, judge, game, warm=warm, lease_seconds=lease_seconds, must_stop=must_stop).ruled
+    except GameUnknown:
+        logger().warning("game-unknown", game=game)
+        return 0
+    except StoreAway:
+        raise
+    except RecordError as error:
+        warm.drop(game)
+        logger().error("adjudication-failed", game=game, error=type(error).__name__, detail=str(error))
+        return 0
+
+
+def _keep_snapshots(store: Store, judges: Mapping[str, Judge], warm: Warm) -> None:
+    """What is warm now is one snapshot and few entries away for whoever comes next."""
+    try:
+        for game in warm.unkept():
+            warm.keep(store, judges[store.record(game).rules], game)
+    except RecordError as error:
+        logger().warning("snapshot-failed", error=type(error).__name__)  # it only saves time
+
+
+def sweep(store: Store, bell: Bell, *, thorough: bool = False) -> int:
+    """Ring for every game with unruled submissions; how many. ``thorough`` looks at all games, listed or not."""
+    if thorough:
+        store.relist()
+    rung = 0
+    for game in store.unruled():
+        if not store.settle(game):
+            bell.ring(game)
+            rung += 1
+    return rung

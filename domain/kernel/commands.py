@@ -20,7 +20,10 @@ class PassDeadline(Command, frozen=True, tag="pass-deadline"):
 
 
 class StateDraws(Command, frozen=True, tag="state-draws"):
-    """The organiser of a game with imposed chance: these cards come next from that deck, top first."""
+    """The organiser of a game with imposed chance: the next shuffle of a deck puts these cards on top, in this order.
+
+    Several may be stated ahead; each shuffle uses up one.
+    """
 
     deck: str
     cards: tuple[str, ...]

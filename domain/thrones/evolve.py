@@ -75,11 +75,9 @@ def _game_created(state: State, fact: f.GameCreated) -> State:
 
 
 def _deck_shuffled(state: State, fact: f.DeckShuffled) -> State:
-    hidden = with_(
-        state.hidden,
-        decks=_put(state.hidden.decks, fact.deck, fact.cards),
-        stated=_without(state.hidden.stated, fact.deck),
-    )
+    waiting = state.hidden.stated.get(fact.deck, ())[1:]
+    stated = _put(state.hidden.stated, fact.deck, waiting) if waiting else _without(state.hidden.stated, fact.deck)
+    hidden = with_(state.hidden, decks=_put(state.hidden.decks, fact.deck, fact.cards), stated=stated)
     return with_(
         state,
         hidden=hidden,
@@ -276,7 +274,7 @@ def _units_stood_up(state: State, fact: f.UnitsStoodUp) -> State:
 
 
 def _draws_stated(state: State, fact: kernel.DrawsStated) -> State:
-    pile = (*state.hidden.stated.get(fact.deck, ()), *fact.cards)
+    pile = (*state.hidden.stated.get(fact.deck, ()), fact.cards)
     return _hidden(state, stated=_put(state.hidden.stated, fact.deck, pile))
 
 

@@ -189,10 +189,10 @@ class Game(KernelGame[State]):
         if self.state.charter.chance == "seeded":
             order = shuffled(self.state.hidden.seed, occasion, pile)
         else:
-            wanted = self.state.hidden.stated.get(deck)
-            if wanted is None:
+            waiting = self.state.hidden.stated.get(deck)
+            if not waiting:
                 raise Refusal("draw-not-stated", ("2E-GEN-17",), deck=deck, occasion=occasion)
-            order = _stated(wanted, pile, deck)
+            order = _stated(waiting[0], pile, deck)
         self.emit(f.DeckShuffled(deck=deck, occasion=occasion, cards=order), *rules, "2E-GEN-17")
 
     def seal_seed(self, seed: str) -> None:

@@ -104,7 +104,7 @@ class Hidden(msgspec.Struct, frozen=True):
     drafts: dict[HouseId, AssignOrders] = {}
     seen: dict[HouseId, CardId] = {}
     tides: dict[HouseId, CardId] = {}
-    stated: dict[Deck, tuple[CardId, ...]] = {}
+    stated: dict[Deck, tuple[tuple[CardId, ...], ...]] = {}
 
 
 class State(msgspec.Struct, frozen=True):

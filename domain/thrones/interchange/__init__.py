@@ -1,0 +1,1 @@
+"""Adapters: games and cases written down in other words than ours."""

@@ -1,7 +1,7 @@
 """Bots with a temperament: weights on what the options of a decision let them sample.
 
 A bot knows no strategy. It samples a handful of legal answers and takes one of them, the more gladly the more it
-likes it. Everything it reads is the position and the options, so what it answers is legal; chance comes from the caller.
+likes it. Everything it reads is the position and the options, so what it answers is legal; chance is the caller's.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from domain.kernel.decision import Answer, Decision, Pick
+from domain.kernel.decision import Decision, Pick
 from domain.thrones import commands as c
 from domain.thrones.board import Board
 from domain.thrones.march_options import Marches
@@ -91,12 +91,12 @@ class Bot:
         self.board = board
         self.tokens = tokens
 
-    def answer(self, state: State, decision: Decision[Any], pick: Pick) -> Answer:
+    def answer(self, state: State, decision: Decision[Any], pick: Pick) -> c.HouseAnswer:
         """A legal answer to a decision. Under 2E-CP-6 something is always mustered."""
         tries = self.temperament.tries
         if isinstance(decision.default, c.AssignOrders | c.MarchOrder):
             tries *= 4 if tries > 1 else 1
-        answers = [decision.sample(pick) for _ in range(max(1, tries))]
+        answers: list[c.HouseAnswer] = [decision.sample(pick) for _ in range(max(1, tries))]
         if len(answers) == 1:
             return answers[0]
         weights = [max(0, self.liking(state, decision, answer)) for answer in answers]
@@ -109,7 +109,7 @@ class Bot:
             mark -= weight
         raise AssertionError("the mark lies inside the sum of the weights")
 
-    def liking(self, state: State, decision: Decision[Any], answer: Answer) -> int:
+    def liking(self, state: State, decision: Decision[Any], answer: c.HouseAnswer) -> int:
         """How gladly an answer is given."""
         likes = self.temperament
         match answer:

@@ -142,12 +142,15 @@ def ability_answer(reader: Reader, body: Span) -> c.HouseAnswer:
     """``blackwater tyrion-cancel: cancel``; the ability may stand first, or go without saying."""
     question = reader.question(c.CardAbility)
     found = _find_ability(body)
+    if question is not None:
+        # First as an answer to the open question: the card that replaces another may be one with an ability.
+        try:
+            return named_ability(question.ability)(reader, body)
+        except NotationError:
+            if found is None:
+                raise
     if found is None:
-        if question is None:
-            raise NotationError("no ability is named here", body.column, expected=either(c.ABILITIES))
-        ability = str(question.ability)
-        area, choice = _area_and_choice(reader, body, CHOICES[ability], question, "card-ability")
-        return c.CardAbility(house=reader.house, area=area, ability=ability, choice=choice)
+        raise NotationError("no ability is named here", body.column, expected=either(c.ABILITIES))
     start, stop, ability = found
     before, after = body.part(0, start), body.part(stop)
     if question is not None and question.ability != ability:

@@ -147,8 +147,6 @@ LEAVE_POWER = ("leavepower", "leavepowertoken", "leaveapowertoken", "leavethepow
 
 ABILITY_WORDS: dict[str, str] = {
     **{compact(ability): ability for ability in ABILITIES},
-    "cancel": "tyrion-cancel",
-    "replacement": "tyrion-replacement",
     "aeron": "aeron-swap",
     "aerondamphair": "aeron-swap",
     "doran": "doran-track",

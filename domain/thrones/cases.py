@@ -1,0 +1,466 @@
+"""Cases: numbered positions with decisions, what must follow, and the wrong outcome that each excludes.
+
+The format is docs/cases.md. Everything here is pure: it takes decoded cases and returns reports; reading files
+and printing tables is the caller's work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from domain.kernel.commands import Command, PassDeadline
+from domain.kernel.decision import Decision
+from domain.kernel.facts import Fact
+from domain.kernel.refusal import Refusal
+from domain.thrones import commands as c
+from domain.thrones import facts as f
+from domain.thrones.evolve import EVOLVERS, redacted
+from domain.thrones.notation import Lexicon, NotationError, lexicon, parse
+from domain.thrones.positions import Partial, PositionError, complete
+from domain.thrones.ruleset import EDITIONS, THRONES
+from domain.thrones.start import Start
+from domain.thrones.state import State
+
+Answer = str | dict[str, Any]
+"""An answer as a line of the notation with its House in front, or as structured JSON."""
+
+
+class CaseError(ValueError):
+    """A case that cannot be tried: a name that does not exist, a text that cannot be read, no wrong outcome."""
+
+
+class Forbidden(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """An answer that the options must not contain, with rules that its refusal must name."""
+
+    do: Answer
+    rules: tuple[str, ...] = ()
+
+
+class Refused(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A refusal: its code, where that matters, and rules that it must name."""
+
+    rules: tuple[str, ...]
+    code: str = ""
+
+
+class Asked(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One decision that must be open; ``ability`` for the card abilities."""
+
+    house: str
+    kind: str
+    ability: str = ""
+
+
+class Expect(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What must hold after a step; every part that is given must.
+
+    ``facts`` must appear in this order, among others; each names a fact and some of its fields. ``never`` must
+    not appear. ``position`` is a fragment of ``position/1``, ``null`` for what must not be there, as of ``when``:
+    before the game goes on to another step of the round, or at the end of the entry. ``asked`` is everybody who
+    owes an answer, ``legal`` and ``illegal`` are answers that the open decisions must allow or refuse.
+    """
+
+    refused: Refused | None = None
+    facts: tuple[dict[str, Any], ...] = ()
+    never: tuple[dict[str, Any], ...] = ()
+    position: dict[str, Any] = {}
+    when: Literal["step-over", "end"] = "step-over"
+    asked: tuple[Asked, ...] | None = None
+    legal: tuple[Answer, ...] = ()
+    illegal: tuple[Forbidden, ...] = ()
+    public: dict[str, Any] = {}
+
+
+class Step(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Answers in order (all but the last must be accepted), a missed deadline, or nothing but a look."""
+
+    do: Answer | tuple[Answer, ...] = ()
+    deadline: str = ""
+    expect: Expect = Expect()
+
+
+class Excluded(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The wrong outcome: what it is in words, and an expectation after ``step`` that must not hold."""
+
+    wrong: str
+    step: int
+    expect: Expect
+
+
+class Case(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One case. ``begin`` is what must hold once the position stands, before the first step."""
+
+    id: str
+    title: str
+    chapter: str
+    source: str
+    rules: tuple[str, ...]
+    steps: tuple[Step, ...]
+    excludes: tuple[Excluded, ...]
+    edition: str = "second-edition"
+    position: Partial = Partial()
+    begin: Expect = Expect()
+    note: str = ""
+
+
+class CaseReport(msgspec.Struct, frozen=True):
+    """How a case went: what agreed, what was filled in, what did not agree first. ``rules`` were cited on the way."""
+
+    id: str
+    title: str
+    passed: bool
+    agreed: tuple[str, ...]
+    completed: tuple[str, ...]
+    disagreement: str = ""
+    rules: tuple[str, ...] = ()
+
+
+def decode_case(data: bytes) -> Case:
+    """A case from JSON. Raises :class:`CaseError`."""
+    try:
+        return msgspec.json.decode(data, type=Case)
+    except msgspec.DecodeError as error:
+        raise CaseError(str(error)) from error
+
+
+def run_case(case: Case) -> CaseReport:
+    """Try a case. Raises :class:`CaseError` when it cannot be tried at all."""
+    _check_case(case)
+    return _Run(case).run()
+
+
+class Moment(msgspec.Struct, frozen=True):
+    """What happened in one step: the facts, the states that they led to, a refusal if one ended it."""
+
+    before: State
+    after: State
+    facts: tuple[Fact, ...]
+    refusal: Refusal | None = None
+
+    @property
+    def step_over(self) -> State:
+        """The position before the game went on to another step of the round."""
+        state = self.before
+        for fact in self.facts:
+            if isinstance(fact, f.StepBegan | f.RoundBegan):
+                return state
+            state = THRONES.evolve(state, fact)
+        return state
+
+
+class Disagreement(Exception):
+    """The first thing that does not hold."""
+
+
+class _Run:
+    """One run of a case."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.agreed: list[str] = []
+        self.rules: dict[str, None] = {}
+        self.words = lexicon_of(case.edition)
+
+    def run(self) -> CaseReport:
+        try:
+            whole = complete(self.case.position, EDITIONS[self.case.edition])
+        except PositionError as error:
+            raise CaseError(f"{self.case.id}: {error}") from error
+        moments: list[Moment] = []
+        failed = ""
+        try:
+            moment = self._start(Start(whole.state.charter, position=whole.state, hidden=whole.hidden, reason="case"))
+            self._agree(0, self.case.begin, moment)
+            moments.append(moment)
+            for number, step in enumerate(self.case.steps, start=1):
+                moment = self._step(moment.after, step)
+                self._agree(number, step.expect, moment)
+                moments.append(moment)
+            self._exclude(moments)
+            self._cited()
+        except Disagreement as error:
+            failed = str(error)
+        return CaseReport(
+            id=self.case.id,
+            title=self.case.title,
+            passed=not failed,
+            agreed=tuple(self.agreed),
+            completed=whole.notes,
+            disagreement=failed,
+            rules=tuple(sorted(self.rules)),
+        )
+
+    def _start(self, command: Start) -> Moment:
+        blank = THRONES.blank()
+        ruling = THRONES.decide(blank, command)
+        # What the start itself states is no step of the game.
+        stated = next(i for i, fact in enumerate(ruling.facts) if isinstance(fact, f.HiddenStated)) + 1
+        state = blank
+        for fact in ruling.facts[:stated]:
+            state = THRONES.evolve(state, fact)
+        return self._seen(Moment(state, ruling.state, ruling.facts[stated:]))
+
+    def _step(self, state: State, step: Step) -> Moment:
+        commands = list(self._commands(step))
+        moment = Moment(state, state, ())
+        for position, (text, command) in enumerate(commands):
+            try:
+                answer = self._read(moment.after, command) if command is not None else PassDeadline(player=text)
+                ruling = THRONES.decide(moment.after, answer)
+            except Refusal as refusal:
+                if position + 1 < len(commands):
+                    raise Disagreement(f"{text} is refused: {refusal}") from refusal
+                return self._seen(Moment(moment.before, moment.after, moment.facts, refusal))
+            moment = Moment(moment.before, ruling.state, (*moment.facts, *ruling.facts))
+        return self._seen(moment)
+
+    def _commands(self, step: Step) -> Iterator[tuple[str, Answer | None]]:
+        if step.deadline:
+            yield step.deadline, None
+            return
+        for answer in step.do if isinstance(step.do, tuple) else (step.do,):
+            yield answer if isinstance(answer, str) else str(answer), answer
+
+    def _read(self, state: State, answer: Answer) -> Command:
+        return read_answer(self.words, state, answer)
+
+    def _seen(self, moment: Moment) -> Moment:
+        """Keep the rules that were cited, and hold the facts to the state they lead to."""
+        state = moment.before
+        for fact in moment.facts:
+            state = THRONES.evolve(state, fact)
+            self.rules.update(dict.fromkeys(fact.rules))
+        if moment.refusal:
+            self.rules.update(dict.fromkeys(moment.refusal.rules))
+        for decision in THRONES.decisions(moment.after):
+            self.rules.update(dict.fromkeys(decision.rules))
+        if state != moment.after:
+            raise Disagreement("the facts do not lead to the state that was ruled")
+        return moment
+
+    def _agree(self, number: int, expect: Expect, moment: Moment) -> None:
+        """Raise at the first thing that does not hold."""
+        where = f"step {number}" if number else "begin"
+        for what, problem in self._compare(expect, moment):
+            if problem:
+                raise Disagreement(f"{where}: {what}: {problem}")
+            self.agreed.append(f"{where}: {what}")
+
+    def _compare(self, expect: Expect, moment: Moment) -> Iterator[tuple[str, str]]:
+        yield _verdict(expect, moment)
+        yield from _facts(expect, moment.facts)
+        at = moment.step_over if expect.when == "step-over" else moment.after
+        yield from _fragment("position", expect.position, at)
+        yield from _fragment("public", expect.public, redacted(at))
+        yield from self._owed(expect, moment.after)
+
+    def _owed(self, expect: Expect, state: State) -> Iterator[tuple[str, str]]:
+        decisions = THRONES.decisions(state)
+        if expect.asked is not None:
+            wanted = [asked for asked in expect.asked]
+            found = [_as_asked(decision) for decision in decisions]
+            missing = [one for one in wanted if not any(_is_asked(one, other) for other in found)]
+            spare = [other for other in found if not any(_is_asked(one, other) for one in wanted)]
+            problem = f"not asked {_listed(missing)}" if missing else f"asked {_listed(spare)} too" if spare else ""
+            yield f"asked {_listed(wanted)}", problem
+        for answer in expect.legal:
+            refusal = self._try(state, decisions, answer)
+            yield f"legal: {answer}", f"refused: {refusal}" if refusal else ""
+        for one in expect.illegal:
+            refusal = self._try(state, decisions, one.do)
+            if refusal is None:
+                yield f"illegal: {one.do}", "it is among the options"
+                continue
+            self.rules.update(dict.fromkeys(refusal.rules))
+            yield f"illegal: {one.do}", _lacking(one.rules, refusal)
+
+    def _try(self, state: State, decisions: Sequence[Decision[Any]], answer: Answer) -> Refusal | None:
+        """How the options and ``decide`` answer; they must agree."""
+        command = self._read(state, answer)
+        assert isinstance(command, c.HouseAnswer)
+        ours = next((one for one in decisions if one.player == command.house and one.kind == command.kind), None)
+        allowed = False
+        if ours is not None and ours.default.about == command.about:
+            try:
+                ours.check(command)
+                allowed = True
+            except Refusal:
+                pass
+        try:
+            THRONES.decide(state, command)
+        except Refusal as refusal:
+            if allowed:
+                raise Disagreement(f"{answer}: the options allow what is refused: {refusal}") from refusal
+            return refusal
+        if not allowed:
+            raise Disagreement(f"{answer}: what the options do not allow is accepted")
+        return None
+
+    def _exclude(self, moments: Sequence[Moment]) -> None:
+        """Every wrong outcome must fail somewhere."""
+        for excluded in self.case.excludes:
+            if all(not problem for _, problem in self._compare(excluded.expect, moments[excluded.step])):
+                raise Disagreement(f"step {excluded.step}: the excluded outcome holds: {excluded.wrong}")
+            self.agreed.append(f"excluded: {excluded.wrong}")
+
+    def _cited(self) -> None:
+        missing = [rule for rule in self.case.rules if rule not in self.rules]
+        if missing:
+            raise Disagreement(f"no fact, refusal or decision cites {', '.join(missing)}")
+        self.agreed.append(f"cited: {', '.join(self.case.rules)}")
+
+
+# Reading
+
+
+def lexicon_of(edition: str) -> Lexicon:
+    """The names that a case of an edition may use."""
+    tables = EDITIONS[edition]
+    return lexicon(
+        areas={area.id: area.name for area in tables.board.areas.values()},
+        houses={house.id: house.name for house in tables.houses.values()},
+        cards={card.id: card.name for card in tables.cards.values()},
+        tokens=tuple(tables.tokens.values()),
+    )
+
+
+def read_answer(words: Lexicon, state: State, answer: Answer) -> c.HouseAnswer:
+    """A command from text or JSON. Raises :class:`CaseError` when it cannot be read."""
+    try:
+        if not isinstance(answer, str):
+            return msgspec.convert(answer, c.AnyAnswer)
+        return parse(answer, house=None, lexicon=words, open_decisions=THRONES.decisions(state))
+    except (NotationError, msgspec.ValidationError) as error:
+        raise CaseError(f"{answer}: {error}") from error
+
+
+FACTS: dict[str, type[Fact]] = {str(fact.__struct_config__.tag): fact for fact in EVOLVERS}
+
+
+def _check_case(case: Case) -> None:
+    if case.edition not in EDITIONS:
+        raise CaseError(f"{case.id}: unknown edition {case.edition}")
+    if not case.excludes:
+        raise CaseError(f"{case.id}: a case states the wrong outcome that it excludes")
+    if not case.rules:
+        raise CaseError(f"{case.id}: a case names the rules that it exercises")
+    for excluded in case.excludes:
+        if not 0 <= excluded.step <= len(case.steps):
+            raise CaseError(f"{case.id}: there is no step {excluded.step}")
+        if excluded.expect == Expect():
+            raise CaseError(f"{case.id}: an excluded outcome says something")
+    expects = [case.begin, *(step.expect for step in case.steps), *(one.expect for one in case.excludes)]
+    for expect in expects:
+        for pattern in (*expect.facts, *expect.never):
+            _check_pattern(case, pattern)
+        unknown = sorted({*expect.position, *expect.public} - set(State.__struct_fields__))
+        if unknown:
+            raise CaseError(f"{case.id}: a position has no {', '.join(unknown)}")
+
+
+def _check_pattern(case: Case, pattern: Mapping[str, Any]) -> None:
+    fact = FACTS.get(str(pattern.get("fact")))
+    if fact is None:
+        raise CaseError(f"{case.id}: there is no fact {pattern.get('fact')}")
+    unknown = sorted(set(pattern) - {"fact", *fact.__struct_fields__})
+    if unknown:
+        raise CaseError(f"{case.id}: {pattern['fact']} has no {', '.join(unknown)}")
+
+
+# Comparing
+
+
+def _verdict(expect: Expect, moment: Moment) -> tuple[str, str]:
+    refusal = moment.refusal
+    if expect.refused is None:
+        return "accepted", f"refused: {refusal}" if refusal else ""
+    what = f"refused {expect.refused.code} [{', '.join(expect.refused.rules)}]"
+    if refusal is None:
+        return what, "accepted"
+    if expect.refused.code and expect.refused.code != refusal.code:
+        return what, str(refusal)
+    return what, _lacking(expect.refused.rules, refusal)
+
+
+def _lacking(rules: Iterable[str], refusal: Refusal) -> str:
+    missing = [rule for rule in rules if rule not in refusal.rules]
+    return f"{refusal} does not name {', '.join(missing)}" if missing else ""
+
+
+def _facts(expect: Expect, facts: Sequence[Fact]) -> Iterator[tuple[str, str]]:
+    plain = [plain_fact(fact) for fact in facts]
+    position = 0
+    for pattern in expect.facts:
+        found = next((i for i in range(position, len(plain)) if matches(pattern, plain[i])), None)
+        alike = [fact for fact in plain if fact["fact"] == pattern["fact"]]
+        yield f"fact {_short(pattern)}", "" if found is not None else f"not found in order; there are {alike or 'none'}"
+        position = found + 1 if found is not None else position
+    for pattern in expect.never:
+        there = next((fact for fact in plain if matches(pattern, fact)), None)
+        yield f"no fact {_short(pattern)}", f"found {there}" if there else ""
+
+
+def plain_fact(fact: Fact) -> dict[str, Any]:
+    """A fact as JSON values, defaults included, so that a pattern can name them."""
+    plain: dict[str, Any] = {"fact": str(fact.__struct_config__.tag)}
+    for name in fact.__struct_fields__:
+        plain[name] = msgspec.to_builtins(getattr(fact, name))
+    return plain
+
+
+def matches(pattern: Any, value: Any) -> bool:
+    """Whether ``value`` has everything that ``pattern`` says: mappings in part, ``rules`` in part, the rest wholly."""
+    if isinstance(pattern, dict) and isinstance(value, dict):
+        return all(
+            set(wanted) <= set(value.get(key, ()))
+            if key == "rules"
+            else (key in value and matches(wanted, value[key])) or (wanted is None and key not in value)
+            for key, wanted in pattern.items()
+        )
+    if isinstance(pattern, list) and isinstance(value, list | tuple):
+        return len(pattern) == len(value) and all(map(matches, pattern, value))
+    return bool(pattern == value)
+
+
+def _fragment(name: str, fragment: Mapping[str, Any], state: State) -> Iterator[tuple[str, str]]:
+    """Compare a fragment of a position: fields, then entries of a mapping; what an entry holds must be equal."""
+    whole = msgspec.to_builtins(state)
+    for field, wanted in sorted(fragment.items()):
+        there = whole[field]
+        if isinstance(wanted, dict) and isinstance(there, dict):
+            for key, value in sorted(wanted.items()):
+                found = there.get(key)
+                same = _sorted(field, found) == _sorted(field, value)
+                yield f"{name} {field} {key} = {value}", "" if same else f"found {found}"
+        else:
+            yield f"{name} {field} = {wanted}", "" if _plain(wanted) == _plain(there) else f"found {there}"
+
+
+def _plain(value: Any) -> Any:
+    return msgspec.json.decode(msgspec.json.encode(value))
+
+
+def _sorted(field: str, value: Any) -> Any:
+    """Hands are sets; everything else has its order."""
+    plain = _plain(value)
+    return sorted(plain) if field == "hands" and isinstance(plain, list) else plain
+
+
+def _as_asked(decision: Decision[Any]) -> Asked:
+    return Asked(decision.player, decision.kind, getattr(decision.default, "ability", ""))
+
+
+def _is_asked(wanted: Asked, found: Asked) -> bool:
+    return (wanted.house, wanted.kind) == (found.house, found.kind) and wanted.ability in ("", found.ability)
+
+
+def _listed(asked: Iterable[Asked]) -> str:
+    return ", ".join(f"{one.house} {one.ability or one.kind}" for one in asked) or "nobody"
+
+
+def _short(pattern: Mapping[str, Any]) -> str:
+    rest = ", ".join(f"{key}={value}" for key, value in pattern.items() if key != "fact")
+    return f"{pattern['fact']}({rest})"

@@ -1,0 +1,106 @@
+"""A position as text: the board, the tracks, hands, and what is awaited."""
+
+from __future__ import annotations
+
+from domain.thrones.edition import Edition
+from domain.thrones.game import Game
+from domain.thrones.notation import short_order
+from domain.thrones.pieces import TOKEN_OF_TRACK, TRACKS, AreaId
+from domain.thrones.prose import Prose
+from domain.thrones.state import State
+from domain.thrones.view import View
+
+SECTIONS = (("land", "Land"), ("sea", "Sea"), ("port", "Ports"))
+
+
+def board(game: Game, view: View) -> str:
+    """Areas, units, orders as far as this viewer may see them, tracks, hands and what is awaited."""
+    state, prose = view.position, Prose(game.edition)
+    parts = [_title(state, prose)]
+    for kind, title in SECTIONS:
+        rows = [_area(game, state, prose, area) for area in game.board.areas if game.board[area].kind == kind]
+        shown = [row for row in rows if row]
+        if shown:
+            parts.append(f"{title}\n" + "\n".join(shown))
+    parts.append(_tracks(state, prose, game.edition))
+    parts.append(_houses(game, state, prose))
+    parts.append(_awaited(state, prose, view))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _title(state: State, prose: Prose) -> str:
+    if state.winner:
+        return f"Round {state.round}. {prose.name(state.winner)} has won."
+    step = prose.name(state.step)
+    return f"Round {state.round}, {state.phase} phase: {step}. Wildling threat {state.threat}."
+
+
+def _area(game: Game, state: State, prose: Prose, area: AreaId) -> str:
+    """One line for an area in which something is."""
+    force = state.units.get(area)
+    words = [f"{prose.name(force.house)}: {prose.units(force.units)}"] if force else []
+    order = state.orders.get(area)
+    if order:
+        words.append(f"order {short_order(order.token)}")
+    if area in state.face_down:
+        words.append("an order face down")
+    if area in state.power_tokens:
+        words.append(f"{prose.name(state.power_tokens[area])} Power token")
+    if area in state.garrisons:
+        words.append(f"garrison {state.garrisons[area]}")
+    if area in state.neutral:
+        neutral = state.neutral[area]
+        words.append("impassable" if neutral == "impassable" else f"neutral force {neutral}")
+    if not words:
+        return ""
+    marks = "*" * game.board[area].castle
+    return f"  {game.board[area].name + marks:<28} {', '.join(words)}"
+
+
+def _tracks(state: State, prose: Prose, edition: Edition) -> str:
+    rows = []
+    for track in TRACKS:
+        order = state.tracks.get(track, ())
+        token = TOKEN_OF_TRACK[track]
+        holder = state.tokens.get(token)
+        used = " (used)" if token in state.used else ""
+        names = " > ".join(prose.name(house) for house in order) or "being bid for"
+        rows.append(f"  {track:<12} {names}   [{token}: {prose.name(holder)}{used}]")
+    if state.tracks.get("kings-court"):
+        stars = edition.players(len(state.houses)).stars
+        court = state.tracks["kings-court"]
+        rows.append("  special orders: " + ", ".join(f"{prose.name(h)} {n}" for h, n in zip(court, stars, strict=True)))
+    return "Influence\n" + "\n".join(rows)
+
+
+def _houses(game: Game, state: State, prose: Prose) -> str:
+    rows = [f"  {'House':<10} castles supply power pool  hand / discarded"]
+    for house in state.turn_order if state.tracks.get("iron-throne") else state.houses:
+        hand = ", ".join(prose.name(card) for card in game.edition.in_order(state.hands.get(house, ())))
+        pile = ", ".join(prose.name(card) for card in state.discards.get(house, ()))
+        rows.append(
+            f"  {prose.name(house):<10} {state.victory.get(house, 0):>7} {state.supply.get(house, 0):>6}"
+            f" {state.power.get(house, 0):>5} {state.pool(house):>4}  {hand or '-'} / {pile or '-'}"
+        )
+    return "Houses\n" + "\n".join(rows)
+
+
+def _awaited(state: State, prose: Prose, view: View) -> str:
+    if state.winner:
+        table = "\n".join(
+            f"  {place}. {prose.name(one.house):<10} {one.castles} castles, {one.land_areas} land areas,"
+            f" supply {one.supply}, Iron Throne {one.iron_throne}"
+            for place, one in enumerate(state.ranking, start=1)
+        )
+        return f"Standings\n{table}"
+    rows = [f"  {prose.name(one.player)}: {one.kind}" for one in state.awaited]
+    own = []
+    if view.own.answer is not None:
+        own.append(f"  your answer is in (question {state.question}) and can be replaced until the last one is")
+    if view.own.seen is not None:
+        own.append(f"  you have seen {prose.name(view.own.seen)} on top of the wildling deck")
+    if view.own.tides is not None:
+        own.append(f"  you have drawn {prose.name(view.own.tides)}")
+    return "\n".join([f"Awaited (question {state.question})", *rows, *own])
+
+

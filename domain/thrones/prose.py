@@ -1,0 +1,205 @@
+"""Facts in English: one sentence each, for logs, mails and certificates. Nothing here is needed to rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from domain.kernel import facts as kernel
+from domain.thrones import facts as f
+from domain.thrones.edition import Edition
+from domain.thrones.notation import format_answer
+from domain.thrones.pieces import Units, in_order
+
+NUMBERS = ("no", "a", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+class Prose:
+    """Sentences with the names that an edition prints."""
+
+    def __init__(self, edition: Edition) -> None:
+        self.edition = edition
+        self.names = {
+            **{area.id: area.name for area in edition.board.areas.values()},
+            **{house.id: house.name for house in edition.houses.values()},
+            **{card.id: card.name for card in edition.cards.values()},
+            **{card.id: card.name for deck in edition.tables.westeros_decks.values() for card in deck},
+            **{card.id: card.name for card in edition.tables.wildling_cards},
+            "iron-throne": "the Iron Throne track",
+            "fiefdoms": "the Fiefdoms track",
+            "kings-court": "the King's Court track",
+            "iron-throne-token": "the Iron Throne",
+            "valyrian-steel-blade": "the Valyrian Steel Blade",
+            "messenger-raven": "the Messenger Raven",
+            "wildlings": "the wildlings",
+            "nights-watch": "the Night's Watch",
+        }
+
+    def name(self, word: str | None) -> str:
+        """The printed name of an id."""
+        return "nobody" if word is None else self.names.get(word, word.replace("-", " "))
+
+    def listed(self, words: Iterable[str]) -> str:
+        """Names joined as in a sentence."""
+        names = [self.name(word) for word in words]
+        return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1] if names else "nothing"
+
+    def units(self, units: Units) -> str:
+        """Units in words: two Footmen and a routed Knight."""
+        parts = []
+        for unit, count in in_order(units):
+            lying = "routed " if unit.startswith("routed-") else ""
+            word = unit.removeprefix("routed-").replace("-", " ").title()
+            plural = word.replace("Footman", "Footmen") if "Footman" in word else word + "s"
+            parts.append(f"{NUMBERS[count]} {lying}{word if count == 1 else plural}")
+        return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1] if parts else "no units"
+
+    def order(self, token: str) -> str:
+        """An order token in words."""
+        order = self.edition.tokens[token]
+        number = {("march", -1): " -1", ("march", 1): " +1", ("defense", 1): " +1", ("defense", 2): " +2"}
+        kind = "Consolidate Power" if order.type == "consolidate" else order.type.title()
+        return f"{'special ' if order.star else ''}{kind}{number.get((order.type, order.modifier), '')}"
+
+    def amounts(self, amounts: Mapping[str, int]) -> str:
+        return ", ".join(f"{self.name(house)} {number}" for house, number in amounts.items())
+
+    def sentence(self, fact: kernel.Fact) -> str:
+        """One fact as a sentence without its rules; empty for bookkeeping that tells a reader nothing."""
+        write = SENTENCES.get(type(fact))
+        return write(self, fact) if write else ""
+
+    def line(self, fact: kernel.Fact) -> str:
+        """The sentence with the rules it rests on in brackets."""
+        sentence = self.sentence(fact)
+        return f"{sentence} [{', '.join(dict.fromkeys(fact.rules))}]" if sentence and fact.rules else sentence
+
+
+def _strength(p: Prose, x: f.StrengthCounted) -> str:
+    parts = [
+        f"{p.name(line.item)}{' in ' + p.name(line.area) if line.area else ''} {line.amount:+d}"
+        for line in x.lines
+    ]
+    stage = {"initial": "initial", "known": "known", "final": "final", "neutral": "marching"}[x.stage]
+    return f"{p.name(x.house)}'s {stage} strength is {x.total}: {', '.join(parts) or 'nothing'}."
+
+
+def _icons(p: Prose, x: f.IconsCounted) -> str:
+    swords = sum(line.amount for line in x.swords)
+    walls = sum(line.amount for line in x.fortifications)
+    return f"{p.name(x.house)} shows {swords} swords and {walls} fortifications." if swords or walls else ""
+
+
+def _answered(p: Prose, x: kernel.Answered[Any]) -> str:
+    how = {"given": "", "forced": " (the only legal answer)", "default": " (deadline missed: the default)"}[x.how]
+    return f"{p.name(x.answer.player)}: {format_answer(x.answer)}{how}."
+
+
+def _taken(p: Prose, x: kernel.AnswerTaken) -> str:
+    how = {"given": "", "forced": " (the only legal answer)", "default": " (deadline missed: the default)"}[x.how]
+    return f"{p.name(x.player)} has answered in secret: {x.kind}{how}."
+
+
+def _support(p: Prose, x: f.SupportDeclared) -> str:
+    if x.side is None:
+        return f"{p.name(x.house)} withholds the support of {p.name(x.area)}."
+    word = "offers the support of" if x.offered else "supports from"
+    return f"{p.name(x.house)} {word} {p.name(x.area)} {'to' if x.offered else 'for'} the {x.side}."
+
+
+def _revealed(p: Prose, x: f.HouseCardsRevealed) -> str:
+    parts = [f"{p.name(house)} plays {p.name(card) if card else 'no card'}" for house, card in x.cards.items()]
+    return "; ".join(parts) + "."
+
+
+def _orders(p: Prose, x: f.OrdersRevealed) -> str:
+    parts = [
+        f"{p.name(house)}: " + ", ".join(f"{p.name(area)} {p.order(token)}" for area, token in sorted(laid.items()))
+        for house, laid in x.orders.items()
+    ]
+    return "Orders are revealed. " + "; ".join(parts) + "."
+
+
+def _won(p: Prose, x: f.GameWon) -> str:
+    why = "controls seven Castles and Strongholds" if x.reason == "areas" else "leads after the last round"
+    return f"{p.name(x.winner)} {why} and wins."
+
+
+SENTENCES: dict[type[kernel.Fact], Callable[[Prose, Any], str]] = {
+    kernel.Answered: _answered,
+    kernel.AnswerTaken: _taken,
+    kernel.SeedCommitted: lambda p, x: f"The seed of all draws is sealed; its commitment is {x.commitment[:16]}….",
+    kernel.SeedOpened: lambda p, x: f"The seed is opened: {x.seed}.",
+    f.GameCreated: lambda p, x: f"A game of {p.edition.tables.name} begins: {p.listed(x.charter.houses)}.",
+    f.PositionStated: lambda p, x: f"The position is stated: {x.reason}.",
+    f.NeutralForcePlaced: lambda p, x: f"A neutral force of {x.strength} stands in {p.name(x.area)}.",
+    f.NeutralForceRemoved: lambda p, x: f"The neutral force of {p.name(x.area)} is beaten.",
+    f.UnitsPlaced: lambda p, x: f"{p.name(x.house)} places {p.units(x.units)} in {p.name(x.area)}.",
+    f.GarrisonPlaced: lambda p, x: f"A garrison of {x.strength} holds {p.name(x.area)}.",
+    f.GarrisonRemoved: lambda p, x: f"The garrison of {p.name(x.area)} is gone for good.",
+    f.TrackFilled: lambda p, x: f"On {p.name(x.track)} stand {p.listed(x.order)}.",
+    f.MarkersRemoved: lambda p, x: "All influence markers are taken off their tracks.",
+    f.TokenTaken: lambda p, x: f"{p.name(x.house)} holds {p.name(x.token)}.",
+    f.TokenUsed: lambda p, x: f"{p.name(x.house)} uses {p.name(x.token)}.",
+    f.TokensRefreshed: lambda p, x: f"{p.listed(x.tokens).capitalize()}: unused again.",
+    f.MarkerMoved: lambda p, x: f"{p.name(x.house)} moves to position {x.position} of {p.name(x.track)}.",
+    f.SupplySet: lambda p, x: f"{p.name(x.house)}'s supply is {x.supply}.",
+    f.VictorySet: lambda p, x: f"{p.name(x.house)} controls {x.areas} Castles and Strongholds.",
+    f.PowerChanged: lambda p, x: f"{p.name(x.house)} {'gains' if x.by > 0 else 'discards'} {abs(x.by)} Power.",
+    f.CardsTaken: lambda p, x: f"{p.name(x.house)} takes {p.listed(x.cards)} into hand.",
+    f.CardsDiscarded: lambda p, x: f"{p.name(x.house)} discards {p.listed(x.cards)}.",
+    f.ThreatMoved: lambda p, x: f"The wildling threat stands at {x.threat}.",
+    f.DeckShuffled: lambda p, x: f"The {p.name(x.deck)} deck is shuffled.",
+    f.RoundBegan: lambda p, x: f"Round {x.round} begins.",
+    f.WesterosCardDrawn: lambda p, x: f"{p.name(x.card)} is drawn.",
+    f.OrdersProhibited: lambda p, x: f"This round no {p.name(x.what)} order may be assigned.",
+    f.SupplyCounted: lambda p, x: f"{p.name(x.house)} counts {sum(x.icons.values())} supply icons.",
+    f.UnitsDestroyed: lambda p, x: f"{p.name(x.house)} loses {p.units(x.units)} in {p.name(x.area)}.",
+    f.UnitReplaced: lambda p, x: f"{p.name(x.house)}'s {p.name(x.old)} in {p.name(x.area)} becomes a {p.name(x.new)}.",
+    f.UnitMustered: lambda p, x: f"{p.name(x.house)} musters a {p.name(x.unit).title()} in {p.name(x.to)}.",
+    f.PowerAnnounced: lambda p, x: f"Available Power: {p.amounts(x.power)}.",
+    f.BidsRevealed: lambda p, x: f"Bids for {p.name(x.about)}: {p.amounts(x.bids)}.",
+    f.BidReturned: lambda p, x: f"{p.name(x.house)} gets its bid back.",
+    f.WildlingAttackBegan: lambda p, x: f"The wildlings attack with strength {x.strength}.",
+    f.WildlingAttackDecided: lambda p, x: f"The Watch has {x.watch} against {x.strength}: {p.name(x.winner)} win.",
+    f.BidderNamed: lambda p, x: f"{p.name(x.house)} counts as the {x.which} bidder.",
+    f.WildlingCardRevealed: lambda p, x: f"The wildling card is {p.name(x.card)}.",
+    f.WildlingCardSeen: lambda p, x: f"{p.name(x.house)} sees {p.name(x.card)}.",
+    f.WildlingCardReturned: lambda p, x: f"The wildling card goes to the {x.to} of its deck.",
+    f.ShortageFound: lambda p, x: f"{p.name(x.house)} has units in {x.areas} areas and {x.tokens} legal tokens.",
+    f.TokensLaid: lambda p, x: f"{p.name(x.house)} lays tokens in {p.listed(x.areas)}.",
+    f.OrdersRevealed: _orders,
+    f.OrderReplaced: lambda p, x: f"{p.name(x.house)} replaces the order in {p.name(x.area)} by {p.order(x.new)}.",
+    f.OrderResolved: lambda p, x: f"{p.name(x.house)}'s {p.order(x.order)} in {p.name(x.area)} is resolved.",
+    f.OrderRemoved: lambda p, x: f"{p.name(x.house)}'s {p.order(x.order)} in {p.name(x.area)} is removed.",
+    f.OrderMoved: lambda p, x: f"{p.name(x.house)}'s order moves from {p.name(x.area)} to {p.name(x.to)}.",
+    f.UnitsMoved: lambda p, x: f"{p.name(x.house)}'s {p.units(x.units)} march from {p.name(x.area)} to {p.name(x.to)}.",
+    f.UnitsDeparted: lambda p, x: f"{p.name(x.house)}'s {p.units(x.units)} set out from {p.name(x.area)} against {p.name(x.to)}.",
+    f.UnitsArrived: lambda p, x: f"{p.name(x.house)}'s {p.units(x.units)} enter {p.name(x.to)}.",
+    f.UnitsReturned: lambda p, x: f"{p.name(x.house)}'s {p.units(x.units)} go back to {p.name(x.to)}{', routed' if x.routed else ''}.",
+    f.UnitsRetreated: lambda p, x: f"{p.name(x.house)}'s {p.units(x.units)} retreat from {p.name(x.area)} to {p.name(x.to)}.",
+    f.PowerTokenPlaced: lambda p, x: f"{p.name(x.house)} leaves a Power token in {p.name(x.area)}.",
+    f.PowerTokenRemoved: lambda p, x: f"{p.name(x.house)}'s Power token leaves {p.name(x.area)}.",
+    f.ControlChanged: lambda p, x: f"{p.name(x.area)} is controlled by {p.name(x.new)}.",
+    f.NeutralSupportAsked: lambda p, x: f"{p.name(x.house)} asks for support from {p.name(x.area)} against {p.name(x.target)}.",
+    f.NeutralSupportAnswered: lambda p, x: f"{p.name(x.house)} {'grants' if any(x.orders.values()) else 'withholds'} support.",
+    f.StrengthCounted: _strength,
+    f.IconsCounted: _icons,
+    f.CombatBegan: lambda p, x: f"{p.name(x.attacker)} attacks {p.name(x.defender)} in {p.name(x.area)} from {p.name(x.origin)}.",
+    f.SupportDeclared: _support,
+    f.SupportAnswered: lambda p, x: f"The support of {p.name(x.area)} is {'accepted' if x.accepted else 'refused'}.",
+    f.HouseCardsRevealed: _revealed,
+    f.HouseCardCancelled: lambda p, x: f"{p.name(x.card)} goes back to {p.name(x.house)}'s hand without effect.",
+    f.HouseCardReplaced: lambda p, x: f"{p.name(x.house)} plays {p.name(x.card)} instead.",
+    f.AbilityNoted: lambda p, x: f"{p.name(x.card)} will take effect.",
+    f.TidesCardDrawn: lambda p, x: f"{p.name(x.house)} draws {p.name(x.card)}.",
+    f.TidesRevealed: lambda p, x: "; ".join(f"{p.name(h)} shows {p.name(card)}" for h, card in x.cards.items()) + ".",
+    f.BladeAdded: lambda p, x: f"The Blade adds 1 for {p.name(x.house)}.",
+    f.CombatDecided: lambda p, x: f"{p.name(x.winner)} wins the combat{' on the Fiefdoms track' if x.tie else ''}.",
+    f.CombatStopped: lambda p, x: f"{p.name(x.house)} has no unit left and the combat stops.",
+    f.CasualtiesCounted: lambda p, x: f"{p.name(x.house)} must give up {x.number} units ({x.swords} swords, {x.fortifications} fortifications)." if x.number else "",
+    f.CasualtiesPrevented: lambda p, x: f"{p.name(x.card)} spares {p.name(x.house)} casualties.",
+    f.RetreatOffered: lambda p, x: f"{p.name(x.house)} may retreat to {p.listed(x.areas)}{f', losing {x.loss}' if x.loss else ''}.",
+    f.UnitsStoodUp: lambda p, x: "Routed units stand up.",
+    f.GameWon: _won,
+}

@@ -493,6 +493,10 @@ RENLY = asks(
     c.CardAbility(ME, area="blackwater", ability="renly-upgrade", choice="none"),
     Words(words=("none", "kingswood routed-footman")),
 )
+TYRION, REPLACEMENT = (
+    asks(c.CardAbility(ME, area="blackwater", ability=ability, choice=choice))
+    for ability, choice in (("tyrion-cancel", "leave"), ("tyrion-replacement", "asha-greyjoy"))
+)
 RAIDS = asks(c.Raid(ME, area="pyke"), RaidChoices(orders={"pyke": ("seagard",)}))
 POWER = asks(c.Consolidate(ME, area="pyke"), ConsolidateChoices(orders={"pyke": ("power", "muster")}))
 
@@ -536,6 +540,11 @@ OPEN = [
     ("stark", asks(c.WildlingTie(ME, choice="tyrell")), "tie wildlings: stark"),
     ("kingswood", RENLY, "ability blackwater renly-upgrade: kingswood routed-footman"),
     ("renly-upgrade: kingswood", RENLY, "ability blackwater renly-upgrade: kingswood routed-footman"),
+    ("cancel", TYRION, "ability blackwater tyrion-cancel: cancel"),
+    ("yes", TYRION, "ability blackwater tyrion-cancel: cancel"),
+    ("Aeron Damphair", REPLACEMENT, "ability blackwater tyrion-replacement: aeron-damphair"),
+    ("ability aeron-damphair", REPLACEMENT, "ability blackwater tyrion-replacement: aeron-damphair"),
+    ("ability pyke aeron-swap: keep", REPLACEMENT, "ability pyke aeron-swap: keep"),
     ("no", RENLY, "ability blackwater renly-upgrade: none"),
     ("-> seagard", RAIDS, "raid pyke -> seagard"),
     ("raid -> nothing", RAIDS, "raid pyke -> nothing"),

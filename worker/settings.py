@@ -16,7 +16,7 @@ import msgspec
 
 from events.ruling import Judge
 
-DEFAULT_RULES = "domain.thrones.rules:RULES"
+DEFAULT_RULES = "domain.thrones.ruleset:THRONES"
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

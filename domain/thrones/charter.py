@@ -30,13 +30,14 @@ class Switches(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_field
 class Charter(msgspec.Struct, frozen=True):
     """The record a game is played by.
 
-    ``seats`` maps opaque seat ids to Houses. ``chance`` says where draws come from: ``seeded`` from the
-    sealed seed, ``imposed`` from outside, stated by the organiser as they fall.
+    ``seats`` maps opaque seat ids to Houses. ``chance`` says where draws come from: ``seeded`` from a sealed
+    seed that the server drew, ``stated`` from one that its operator gave (examples, tests), ``imposed`` from
+    outside, stated by the organiser as they fall.
     """
 
     edition: str
     houses: tuple[HouseId, ...]
     switches: Switches = Switches()
     seats: dict[str, HouseId] = {}
-    chance: Literal["seeded", "imposed"] = "seeded"
+    chance: Literal["seeded", "stated", "imposed"] = "seeded"
     engine: str = ENGINE

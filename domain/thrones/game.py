@@ -186,7 +186,7 @@ class Game(KernelGame[State]):
     def shuffle(self, deck: Deck, cards: Iterable[str], occasion: str, *rules: str) -> None:
         """Shuffle a deck by the seed, or as stated from outside."""
         pile = tuple(sorted(cards))
-        if self.state.charter.chance == "seeded":
+        if self.state.charter.chance != "imposed":
             order = shuffled(self.state.hidden.seed, occasion, pile)
         else:
             waiting = self.state.hidden.stated.get(deck)

@@ -7,6 +7,7 @@ from typing import Any, Union
 import msgspec
 
 from domain.kernel import facts as kernel
+from domain.kernel.chance import shuffled
 from domain.kernel.commands import Command, PassDeadline, StateDraws
 from domain.kernel.decision import Answer, Decision
 from domain.kernel.procedure import Procedure
@@ -110,15 +111,16 @@ class Thrones:
         if state.charter.edition:
             raise Refusal("already-started")
         check_charter(command.charter)
-        if command.charter.chance == "seeded" and not _is_seed(command.seed):
+        if command.charter.chance != "imposed" and not _is_seed(command.seed):
             raise Refusal("seed-missing", ("2E-GEN-17",))
         game = self._rules[command.charter.edition].game(state)
-        game.emit(GameCreated(charter=command.charter), "2E-SET-1", "2E-SET-2", "2E-GEN-1")
-        if command.seed and command.charter.chance == "seeded":
+        charter = _dealt(command) if command.deal else command.charter
+        game.emit(GameCreated(charter=charter), "2E-SET-1", "2E-SET-2", "2E-GEN-1")
+        if command.seed and command.charter.chance != "imposed":
             game.seal_seed(command.seed)
         if command.position is None:
             return begin(game, Play(decks=command.decks))
-        position = msgspec.structs.replace(redacted(command.position), charter=command.charter)
+        position = msgspec.structs.replace(redacted(command.position), charter=charter)
         game.emit(PositionStated(position=position, reason=command.reason))
         if command.hidden is not None:
             hidden = msgspec.structs.replace(command.hidden, seed=game.state.hidden.seed)
@@ -176,6 +178,15 @@ def check_charter(charter: Charter) -> None:
         raise Refusal("houses-not-in-order", ("2E-GEN-16",), houses=sorted(charter.houses))
     if charter.seats and sorted(charter.seats.values()) != sorted(charter.houses):
         raise Refusal("seats-do-not-fit", ("2E-SET-2",), houses=sorted(charter.houses))
+
+
+def _dealt(command: Start) -> Charter:
+    """The charter with its Houses dealt to the seats by chance (2E-SET-2)."""
+    if command.charter.chance == "imposed":
+        raise Refusal("dealing-needs-a-seed", ("2E-SET-2", "2E-GEN-17"))
+    seats = sorted(command.charter.seats)
+    houses = shuffled(command.seed, "seats/set-up", command.charter.houses)
+    return msgspec.structs.replace(command.charter, seats=dict(zip(seats, houses, strict=True)))
 
 
 def _is_seed(seed: str) -> bool:

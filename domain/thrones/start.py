@@ -13,7 +13,8 @@ class Start(Command, frozen=True, tag="start"):
 
     ``seed`` is 32 bytes in hexadecimal out of the caller's own chance; with imposed chance it stays empty and
     ``decks`` gives the orders of the decks from the top. ``position`` starts from a given position instead
-    of the set-up, with its ``hidden`` part and the reason.
+    of the set-up, with its ``hidden`` part and the reason. With ``deal`` the Houses of the charter's seats are
+    dealt by chance (2E-SET-2).
     """
 
     charter: Charter
@@ -22,3 +23,4 @@ class Start(Command, frozen=True, tag="start"):
     position: State | None = None
     hidden: Hidden | None = None
     reason: str = ""
+    deal: bool = False

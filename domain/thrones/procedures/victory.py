@@ -53,6 +53,6 @@ def declare_winner(
         rules += ["2E-VIC-6", "2E-VIC-8"] if game.switches.tiebreak == "errata" else ["2E-VIC-7"]
         rules += ["2E-VIC-4"] if reason == "areas" else []
     game.emit(f.GameWon(winner=winner, ranking=table, reason=reason), *rules, "2E-VIC-9")
-    if game.state.charter.chance == "seeded":
+    if game.state.charter.chance != "imposed":
         game.emit(SeedOpened(seed=game.state.hidden.seed), "2E-GEN-17")
     raise GameEnded

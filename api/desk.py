@@ -1,0 +1,276 @@
+"""The desk: what anybody can ask of a server of Rookery, over whichever way he comes.
+
+Command line and HTTP are two faces of this one class. It takes submissions in, reads rulings and
+positions, and shows everybody only what he may see.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from api.tokens import ORGANISER, Caller, Tokens
+from domain.kernel.decision import Decision
+from domain.kernel.facts import Fact
+from domain.kernel.refusal import Refusal
+from domain.thrones.charter import Charter, Switches
+from domain.thrones.edition import Edition
+from domain.thrones.notation import Lexicon, lexicon
+from domain.thrones.prose import Prose
+from domain.thrones.ruleset import EDITIONS, THRONES, check_charter
+from domain.thrones.start import Start
+from domain.thrones.state import State
+from domain.thrones.view import Owed, View, owed, view
+from events import codec
+from events.envelope import Accepted, Cause, Entry, Receipt, Refused, Stored, encode, number_of, submission
+from events.errors import FromTheFuture
+from events.ruling import Judge, Line
+from events.store import Store
+from worker.adjudicate import Warm
+from worker.session import Bell
+
+
+class NotAllowed(Exception):
+    """The caller may not do that. ``needed`` says whose token would do."""
+
+    def __init__(self, needed: str) -> None:
+        super().__init__(f"This needs the token of {needed}.")
+        self.needed = needed
+
+
+class NewGame(msgspec.Struct, frozen=True):
+    """A game just created: its id, the receipt of its first entry's command, and tokens shown only now."""
+
+    game: str
+    receipt: Receipt
+    organiser: str
+    seats: dict[str, str]
+    tokens: dict[str, str]
+
+
+class LogEntry(msgspec.Struct, frozen=True):
+    """One ledger entry as a caller may read it.
+
+    ``facts`` are plain values; where a part belongs to other eyes, its placeholder with the commitment stands.
+    ``sentences`` tell the same in English, each with its rules.
+    """
+
+    seq: int
+    at: str
+    cause: str
+    seat: str | None
+    inbox: str
+    correlation: str
+    verdict: Accepted | Refused
+    command: Any
+    facts: tuple[Any, ...]
+    sentences: tuple[str, ...]
+    digest: str
+
+
+class Desk:
+    """The services of one server. ``bell`` is None where no worker is told (reading only)."""
+
+    def __init__(self, store: Store, tokens: Tokens, bell: Bell | None, judge: Judge | None = None) -> None:
+        self.store = store
+        self.tokens = tokens
+        self.bell = bell
+        self.judge = judge or Judge(THRONES)
+        self.warm = Warm()
+
+    # Games
+
+    def create(
+        self,
+        *,
+        edition: str,
+        players: int,
+        switches: Mapping[str, str] | None = None,
+        seats: Mapping[str, str] | None = None,
+        deal: bool = False,
+        game: str | None = None,
+        seed: str = "",
+        chance: str = "seeded",
+        key: str = "",
+    ) -> NewGame:
+        """Create a game with its seats and tokens.
+
+        ``seats`` maps seat ids to Houses; without it every House gets a seat of its own, dealt by chance
+        with ``deal``. A ``seed`` (64 hexadecimal digits) makes the draws known to whoever gave it, and the
+        charter says so; examples and tests do that. Raises Refusal for a charter that cannot be played, GameExists, BadGameId.
+        """
+        charter = self._charter(edition, players, switches or {}, seats, "stated" if seed else chance)
+        game = game or secrets.token_hex(6)
+        seed = seed or ("" if chance == "imposed" else os.urandom(32).hex())
+        start = Start(charter=charter, seed=seed, deal=deal)
+        opening = submission(start, seat=None, cause="system", key=key or secrets.token_hex(16))
+        receipt = self.store.create(game, THRONES.name, THRONES.version, opening)
+        self._ring(game)
+        names = sorted(charter.seats)
+        issued = {seat: self.tokens.issue(game, seat) for seat in names}
+        return NewGame(game, receipt, self.tokens.issue(game, ORGANISER), dict(charter.seats), issued)
+
+    def _charter(
+        self, edition: str, players: int, switches: Mapping[str, str], seats: Mapping[str, str] | None, chance: str
+    ) -> Charter:
+        if edition not in EDITIONS:
+            raise Refusal("unknown-edition", unknown=True, edition=edition, known=sorted(EDITIONS))
+        if players not in EDITIONS[edition].player_counts:
+            counts = list(EDITIONS[edition].player_counts)
+            raise Refusal("wrong-number-of-players", ("2E-SET-1",), players=players, allowed=counts)
+        houses = tuple(sorted(EDITIONS[edition].players(players).houses))
+        given = dict(seats) if seats is not None else {secrets.token_hex(4): house for house in houses}
+        try:
+            chosen = msgspec.convert(dict(switches), Switches)
+        except msgspec.ValidationError as error:
+            raise Refusal("unknown-switch", unknown=True, problem=str(error)) from error
+        charter = msgspec.convert(
+            {"edition": edition, "houses": houses, "switches": chosen, "seats": given, "chance": chance}, Charter
+        )
+        check_charter(charter)
+        return charter
+
+    def _ring(self, game: str) -> None:
+        if self.bell is not None:
+            self.bell.ring(game)
+
+    # Commands
+
+    def submit(
+        self,
+        game: str,
+        caller: Caller,
+        command: bytes,
+        *,
+        key: str = "",
+        seen: int | None = None,
+        cause: Cause = "command",
+        correlation: str = "",
+    ) -> Receipt:
+        """Take a command in. Whatever is well-formed and comes from somebody with a token is ruled on.
+
+        Raises NotAllowed without one, BadCommand, KeyConflict, GameUnknown.
+        """
+        if caller.role == "public":
+            raise NotAllowed("a seat or the organiser")
+        cause = "command" if caller.role == "seat" else cause
+        sent = submission(command, seat=caller.seat, cause=cause, key=key, seen=seen, correlation=correlation)
+        receipt = self.store.submit(game, sent)
+        self._ring(game)
+        return receipt
+
+    def ruling(self, game: str, inbox: str, timeout_seconds: float = 0.0) -> Stored | None:
+        """The entry that answers a submission, waiting for it a while; None when there is none yet."""
+        number = number_of(inbox)
+        if not self.store.await_version(game, number, timeout_seconds):
+            return None
+        return self.store.ruling_on(game, inbox)
+
+    # Reading
+
+    def line(self, game: str, at: int | None = None) -> Line:
+        """The fold of the ledger, up to version ``at`` or to its end. Raises FromTheFuture, GameUnknown."""
+        self.store.record(game)
+        current = self.store.version(game)
+        if at is not None and not 0 <= at <= current:
+            raise FromTheFuture(at, current)
+        warm = self.warm.get(game)
+        if at is not None and at != current:
+            usable = warm if warm is not None and warm.version <= at else None
+            return self.store.line(game, self.judge, at=at, warm=usable)
+        if warm is not None and warm.version > current:
+            warm = None
+        line = self.store.line(game, self.judge, warm=warm)
+        self.warm.put(game, line)
+        return line
+
+    def house_of(self, state: State, caller: Caller) -> str | None:
+        """The House that a caller plays."""
+        return state.charter.seats.get(caller.seat) if caller.seat is not None else None
+
+    def view(self, game: str, caller: Caller, at: int | None = None) -> tuple[int, View]:
+        """The version and the position as the caller may see it, then and without hindsight."""
+        line = self.line(game, at)
+        state: State = line.state
+        house = self.house_of(state, caller)
+        return line.version, view(state, house, THRONES.decisions(state))
+
+    def owes(self, game: str, caller: Caller) -> tuple[int, tuple[Owed, ...]]:
+        """The version and what the caller's seat owes now, with every legal answer."""
+        version, seen = self.view(game, caller)
+        return version, seen.owes
+
+    def decisions(self, game: str) -> tuple[State, tuple[Decision[Any], ...]]:
+        """The state and all open decisions, for bots that play every seat."""
+        state: State = self.line(game).state
+        return state, THRONES.decisions(state)
+
+    def edition(self, state: State) -> Edition:
+        return EDITIONS[state.charter.edition] if state.charter.edition else EDITIONS["second-edition"]
+
+    def lexicon(self, game: str) -> Lexicon:
+        """The names that letters to a game may use."""
+        return lexicon_of(self.edition(self.line(game).state))
+
+    def log(self, game: str, caller: Caller, after: int = 0, count: int | None = None) -> Iterator[LogEntry]:
+        """Ledger entries behind a version as the caller may read them."""
+        state = self.line(game).state
+        house = self.house_of(state, caller)
+        prose = Prose(self.edition(state))
+        for stored in self.store.entries(game, after, count):
+            yield self.readable(stored, house, prose)
+
+    def readable(self, stored: Stored, house: str | None, prose: Prose) -> LogEntry:
+        """One entry for the eyes of a House, or of the public with None."""
+        shown = codec.redact(stored, house)
+        entry: Entry = codec.entry(shown)
+        facts = self.judge.codec.facts(shown, entry)
+        raw = codec.raw_command(shown, entry)
+        sentences = tuple(line for fact in facts if (line := _told(fact, prose)))
+        return LogEntry(
+            seq=entry.seq,
+            at=entry.at,
+            cause=entry.cause,
+            seat=entry.seat,
+            inbox=entry.inbox,
+            correlation=entry.correlation,
+            verdict=_verdict(shown, entry),
+            command=msgspec.Raw(raw) if raw is not None else None,
+            facts=facts,
+            sentences=sentences,
+            digest=shown.digest,
+        )
+
+
+def lexicon_of(edition: Edition) -> Lexicon:
+    """The names of an edition, for reading letters."""
+    return lexicon(
+        areas={area.id: area.name for area in edition.board.areas.values()},
+        houses={house.id: house.name for house in edition.houses.values()},
+        cards={card.id: card.name for card in edition.cards.values()},
+        tokens=tuple(edition.tokens.values()),
+    )
+
+
+def _told(fact: Any, prose: Prose) -> str:
+    if isinstance(fact, Fact):
+        return prose.line(fact)
+    audience = ", ".join(prose.name(house) for house in fact.audience) or "nobody"
+    return f"(sealed for {audience}: {fact.fact}) [{', '.join(fact.rules)}]"
+
+
+def _verdict(shown: Stored, entry: Entry) -> Accepted | Refused:
+    """The verdict with its real reason, where the reader may have it."""
+    verdict = entry.verdict
+    if isinstance(verdict, Refused) and verdict.sealed is not None and shown.sealed[verdict.sealed].is_open:
+        return msgspec.json.decode(bytes(shown.sealed[verdict.sealed].body), type=Refused)
+    return verdict
+
+
+def as_json(value: Any) -> bytes:
+    """Anything a desk hands out, as deterministic JSON."""
+    return encode(value)

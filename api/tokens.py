@@ -1,0 +1,86 @@
+"""Tokens: who may speak for a seat, organise a game, or create games.
+
+A token is shown once, when it is issued; the store keeps its SHA-256. Issuing again makes the old one
+void. Tokens of a game live beside its streams on the durable server, the operator's token in a file that
+only its user can read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from events.store import Store
+
+ORGANISER = "organiser"
+OPERATOR_FILE = "operator.token"
+
+
+class Caller(msgspec.Struct, frozen=True):
+    """Who asks: the public, a seat, the organiser of one game, or the operator of the server."""
+
+    role: str = "public"
+    seat: str | None = None
+
+    @property
+    def is_organiser(self) -> bool:
+        """Whether the caller may run the game: its organiser, or the operator."""
+        return self.role in (ORGANISER, "operator")
+
+
+PUBLIC = Caller()
+
+
+def digest(token: str) -> str:
+    """What the store keeps of a token. Tokens have 256 random bits, so a plain hash is enough."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def operator_token(directory: Path) -> str:
+    """The operator's token of a data directory, made on first use and readable by its user only."""
+    path = directory / OPERATOR_FILE
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return path.read_text().strip()
+    token = "operator-" + secrets.token_urlsafe(32)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(token + "\n")
+    return token
+
+
+class Tokens:
+    """Tokens of all games in a store. ``operator`` is the operator's token, empty where there is none."""
+
+    def __init__(self, store: Store, operator: str = "") -> None:
+        self._client: Any = store.client
+        self._key = store.key
+        self._operator = operator
+
+    def issue(self, game: str, who: str) -> str:
+        """A new token for a seat or the organiser; any earlier one is void from now on."""
+        token = f"{'organiser' if who == ORGANISER else 'seat'}-{secrets.token_urlsafe(32)}"
+        self._client.hset(self._key(game, "tokens"), who, digest(token))
+        return token
+
+    def caller(self, game: str, token: str | None) -> Caller | None:
+        """Whose token this is for a game; None when it is nobody's."""
+        if token is None:
+            return PUBLIC
+        if self.is_operator(token):
+            return Caller("operator")
+        wanted = digest(token).encode()
+        for who, kept in self._client.hgetall(self._key(game, "tokens")).items():
+            if hmac.compare_digest(kept, wanted):
+                name = who.decode()
+                return Caller(ORGANISER) if name == ORGANISER else Caller("seat", name)
+        return None
+
+    def is_operator(self, token: str | None) -> bool:
+        return bool(self._operator) and token is not None and hmac.compare_digest(token, self._operator)

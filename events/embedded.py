@@ -76,6 +76,10 @@ class Address(msgspec.Struct, frozen=True):
     url: str
 
 
+_left_running: list[subprocess.Popen[bytes]] = []
+"""Servers that shall live on. Python complains of a child that is forgotten while it runs."""
+
+
 def data_directory() -> Path:
     """Where the embedded servers keep their data: ``ROOKERY_DATA``, or ``~/.local/share/rookery``."""
     return Path(os.environ.get("ROOKERY_DATA") or Path.home() / ".local" / "share" / "rookery")
@@ -118,6 +122,8 @@ class Embedded:
         try:
             self.revive()
         except BaseException:
+            for role in tuple(self._processes):
+                self._shut_down(role)
             self._disown()
             raise
         return self
@@ -139,6 +145,8 @@ class Embedded:
 
     def detach(self) -> None:
         """Give the directory back and leave the servers running; the next parent adopts them."""
+        _left_running.extend(self._processes.values())
+        self._processes.clear()
         self._disown()
 
     def __enter__(self) -> Embedded:

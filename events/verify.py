@@ -141,7 +141,7 @@ class Verifier:
         for raw in map(bytes, entry.facts):
             placeholder = codec.sealed_fact(raw)
             body = raw if placeholder is None else bytes(stored.sealed[placeholder.sealed].body)
-            found.append(UPCASTERS.lift("fact", entry.v, body))
+            found.append(body if entry.v == VERSION else encode(self.judge.codec.fact(body, entry.v)))
         return found
 
     def _folded(self, seq: int, entry: Entry, stored: Stored) -> Line:

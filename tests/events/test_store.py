@@ -215,7 +215,9 @@ class StoreContract:
     def test_whatever_lies_in_an_inbox_can_be_read(self, store: Store) -> None:
         new_game(store)
         for junk in (b"", b"{", b"\xff\x00", b"{}", b'{"v":1}', b"[" * 50_000):
-            store.client.xadd(store.key("toy-1", "inbox"), {"submission": junk}, id=f"{store.inbox_length('toy-1') + 1}-0")
+            store.client.xadd(
+                store.key("toy-1", "inbox"), {"submission": junk}, id=f"{store.inbox_length('toy-1') + 1}-0"
+            )
         found = list(store.submissions("toy-1", 1))
         assert len(found) == 6
         assert all(one.cause == "system" and one.seat is None and codec.is_json(bytes(one.command)) for one in found)

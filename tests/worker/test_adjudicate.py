@@ -59,7 +59,16 @@ def test_refusals_are_entries_and_change_nothing(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    "raw", [b"{}", b"null", b'"x"', b'{"kind":"nonsense"}', b'{"kind":"bid","by":1}', b'{"kind":"bid"}', b"[" * 500 + b"]" * 500]
+    "raw",
+    [
+        b"{}",
+        b"null",
+        b'"x"',
+        b'{"kind":"nonsense"}',
+        b'{"kind":"bid","by":1}',
+        b'{"kind":"bid"}',
+        b"[" * 500 + b"]" * 500,
+    ],
 )
 def test_a_poisonous_command_is_refused_and_the_game_goes_on(store: Store, raw: bytes) -> None:
     new_game(store)
@@ -240,5 +249,10 @@ def test_every_line_of_the_log_names_its_game_and_none_a_secret(store: Store) ->
     lines = [json.loads(line) for line in sink.getvalue().splitlines()]
     assert [line["event"] for line in lines] == ["ruled", "ruled", "ruled", "game-parked"]
     assert all(line["game"] == "toy-1" for line in lines)
-    assert (lines[1]["seat"], lines[1]["entry"], lines[1]["correlation"], lines[1]["kind"]) == ("seat-1", 2, "c-1", "bid")
+    assert (lines[1]["seat"], lines[1]["entry"], lines[1]["correlation"], lines[1]["kind"]) == (
+        "seat-1",
+        2,
+        "c-1",
+        "bid",
+    )
     assert not any(secret in sink.getvalue() for secret in ("777", "s3cret", SEATS and "5e5e"))

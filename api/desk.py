@@ -24,7 +24,7 @@ from domain.thrones.prose import Prose
 from domain.thrones.ruleset import EDITIONS, THRONES, check_charter
 from domain.thrones.start import Start
 from domain.thrones.state import State
-from domain.thrones.view import Owed, View, owed, view
+from domain.thrones.view import Owed, View, view
 from events import codec
 from events.envelope import Accepted, Cause, Entry, Receipt, Refused, Stored, encode, number_of, submission
 from events.errors import FromTheFuture
@@ -101,7 +101,8 @@ class Desk:
 
         ``seats`` maps seat ids to Houses; without it every House gets a seat of its own, dealt by chance
         with ``deal``. A ``seed`` (64 hexadecimal digits) makes the draws known to whoever gave it, and the
-        charter says so; examples and tests do that. Raises Refusal for a charter that cannot be played, GameExists, BadGameId.
+        charter says so; examples and tests do that. Raises Refusal for a charter that cannot be played,
+        GameExists, BadGameId.
         """
         charter = self._charter(edition, players, switches or {}, seats, "stated" if seed else chance)
         game = game or secrets.token_hex(6)

@@ -287,6 +287,6 @@ def _force(game: Game[S], collect: Collect, frame: Procedure) -> tuple[Decision[
 
 
 def _plain(frame: Procedure) -> Frame:
-    """A frame as it comes back from storage: lists and strings, no tuples, so that live and replayed states are equal."""
+    """A frame as it comes back from storage, lists instead of tuples: live and replayed states are equal."""
     plain: Frame = msgspec.json.decode(msgspec.json.encode(frame))
     return plain

@@ -102,5 +102,3 @@ def _awaited(state: State, prose: Prose, view: View) -> str:
     if view.own.tides is not None:
         own.append(f"  you have drawn {prose.name(view.own.tides)}")
     return "\n".join([f"Awaited (question {state.question})", *rows, *own])
-
-

@@ -139,9 +139,7 @@ def _wildling_card_returned(state: State, fact: f.WildlingCardReturned) -> State
 
 
 def _orders_revealed(state: State, fact: f.OrdersRevealed) -> State:
-    orders = {
-        area: PlacedOrder(house, token) for house, laid in fact.orders.items() for area, token in laid.items()
-    }
+    orders = {area: PlacedOrder(house, token) for house, laid in fact.orders.items() for area, token in laid.items()}
     return with_(state, orders={**state.orders, **orders}, face_down={})
 
 

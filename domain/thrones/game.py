@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 from domain.kernel.chance import commitment, shuffled, stated
-from domain.kernel.decision import Decision
+from domain.kernel.decision import Decision, Options
 from domain.kernel.facts import SeedCommitted, SeedSealed
 from domain.kernel.refusal import Refusal
 from domain.kernel.ruleset import Game as KernelGame
@@ -15,9 +16,10 @@ from domain.thrones.board import Board
 from domain.thrones.charter import Switches
 from domain.thrones.commands import HouseAnswer
 from domain.thrones.edition import Edition
-from domain.thrones.options import Options
-from domain.thrones.pieces import AreaId, Deck, HouseId, OrderToken, Track, Unit, Units, by_type, plus, size
+from domain.thrones.pieces import TOKEN_OF_TRACK, AreaId, Deck, HouseId, OrderToken, Track, Units, by_type, plus, size
 from domain.thrones.state import State
+
+A = TypeVar("A", bound=HouseAnswer)
 
 
 class Game(KernelGame[State]):
@@ -174,8 +176,6 @@ class Game(KernelGame[State]):
 
     def pass_token(self, track: Track | str, *rules: str) -> None:
         """The House in position 1 holds the track's dominance token."""
-        from domain.thrones.pieces import TOKEN_OF_TRACK
-
         first = self.state.tracks[track][0]
         if not self.state.holds(first, TOKEN_OF_TRACK[track]):
             holds = {"iron-throne": "2E-TRK-1", "fiefdoms": "2E-TRK-3", "kings-court": "2E-TRK-5"}[track]
@@ -215,14 +215,14 @@ def _stated(wanted: tuple[str, ...], pile: tuple[str, ...], deck: Deck) -> tuple
 
 
 def decision(
-    default: HouseAnswer,
-    options: Options[HouseAnswer],
+    default: A,
+    options: Options[A],
     *rules: str,
     secret: bool = False,
     asked_anyway: bool = False,
-    forced: HouseAnswer | None = None,
+    forced: A | None = None,
     facts: Mapping[str, object] | None = None,
-) -> Decision[HouseAnswer]:
+) -> Decision[A]:
     """A decision whose only legal answer, if there is just one, is applied without asking (2E-GEN-14).
 
     ``asked_anyway`` is for the points where section 26 says "never"; ``forced`` for those with another test.
@@ -232,5 +232,3 @@ def decision(
     return Decision(
         default=default, options=options, rules=rules, secret=secret, forced=forced, facts=dict(facts or {})
     )
-
-

@@ -69,5 +69,3 @@ def _units(answer: c.HouseAnswer) -> Iterator[str]:
             yield step.unit
             if step.upgrade is not None:
                 yield step.upgrade
-
-

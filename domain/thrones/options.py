@@ -26,7 +26,6 @@ from domain.thrones.pieces import (
     each,
     in_order,
     minus,
-    plus,
     size,
 )
 
@@ -367,9 +366,7 @@ class Degrades(Options[c.CrowKillersDegrade], frozen=True, tag="degrades"):
 
     def sample(self, template: c.CrowKillersDegrade, pick: Pick) -> c.CrowKillersDegrade:
         taken = shuffle(singles(self.knights), pick)[: self.count]
-        return replace(
-            template, replaced=gathered(taken[: self.replaced]), destroyed=gathered(taken[self.replaced :])
-        )
+        return replace(template, replaced=gathered(taken[: self.replaced]), destroyed=gathered(taken[self.replaced :]))
 
     def every(self, template: c.CrowKillersDegrade) -> Iterator[c.CrowKillersDegrade]:
         for changed in chosen_subsets(self.knights, self.replaced):
@@ -398,9 +395,7 @@ class PerOrder(Options[Any], frozen=True, tag="per-order"):
         if self.same:
             words = next(iter(self.orders.values()))
             return replace(template, orders=dict.fromkeys(sorted(self.orders), words[pick(len(words))]))
-        return replace(
-            template, orders={area: words[pick(len(words))] for area, words in sorted(self.orders.items())}
-        )
+        return replace(template, orders={area: words[pick(len(words))] for area, words in sorted(self.orders.items())})
 
     def every(self, template: Any) -> Iterator[Any]:
         areas = sorted(self.orders)

@@ -77,8 +77,7 @@ class Prose:
 
 def _strength(p: Prose, x: f.StrengthCounted) -> str:
     parts = [
-        f"{p.name(line.item)}{' in ' + p.name(line.area) if line.area else ''} {line.amount:+d}"
-        for line in x.lines
+        f"{p.name(line.item)}{' in ' + p.name(line.area) if line.area else ''} {line.amount:+d}" for line in x.lines
     ]
     stage = {"initial": "initial", "known": "known", "final": "final", "neutral": "marching"}[x.stage]
     return f"{p.name(x.house)}'s {stage} strength is {x.total}: {', '.join(parts) or 'nothing'}."
@@ -174,18 +173,30 @@ SENTENCES: dict[type[kernel.Fact], Callable[[Prose, Any], str]] = {
     f.OrderRemoved: lambda p, x: f"{p.name(x.house)}'s {p.order(x.order)} in {p.name(x.area)} is removed.",
     f.OrderMoved: lambda p, x: f"{p.name(x.house)}'s order moves from {p.name(x.area)} to {p.name(x.to)}.",
     f.UnitsMoved: lambda p, x: f"{p.name(x.house)}'s {p.units(x.units)} march from {p.name(x.area)} to {p.name(x.to)}.",
-    f.UnitsDeparted: lambda p, x: f"{p.name(x.house)}'s {p.units(x.units)} set out from {p.name(x.area)} against {p.name(x.to)}.",
+    f.UnitsDeparted: lambda p, x: (
+        f"{p.name(x.house)}'s {p.units(x.units)} set out from {p.name(x.area)} against {p.name(x.to)}."
+    ),
     f.UnitsArrived: lambda p, x: f"{p.name(x.house)}'s {p.units(x.units)} enter {p.name(x.to)}.",
-    f.UnitsReturned: lambda p, x: f"{p.name(x.house)}'s {p.units(x.units)} go back to {p.name(x.to)}{', routed' if x.routed else ''}.",
-    f.UnitsRetreated: lambda p, x: f"{p.name(x.house)}'s {p.units(x.units)} retreat from {p.name(x.area)} to {p.name(x.to)}.",
+    f.UnitsReturned: lambda p, x: (
+        f"{p.name(x.house)}'s {p.units(x.units)} go back to {p.name(x.to)}{', routed' if x.routed else ''}."
+    ),
+    f.UnitsRetreated: lambda p, x: (
+        f"{p.name(x.house)}'s {p.units(x.units)} retreat from {p.name(x.area)} to {p.name(x.to)}."
+    ),
     f.PowerTokenPlaced: lambda p, x: f"{p.name(x.house)} leaves a Power token in {p.name(x.area)}.",
     f.PowerTokenRemoved: lambda p, x: f"{p.name(x.house)}'s Power token leaves {p.name(x.area)}.",
     f.ControlChanged: lambda p, x: f"{p.name(x.area)} is controlled by {p.name(x.new)}.",
-    f.NeutralSupportAsked: lambda p, x: f"{p.name(x.house)} asks for support from {p.name(x.area)} against {p.name(x.target)}.",
-    f.NeutralSupportAnswered: lambda p, x: f"{p.name(x.house)} {'grants' if any(x.orders.values()) else 'withholds'} support.",
+    f.NeutralSupportAsked: lambda p, x: (
+        f"{p.name(x.house)} asks for support from {p.name(x.area)} against {p.name(x.target)}."
+    ),
+    f.NeutralSupportAnswered: lambda p, x: (
+        f"{p.name(x.house)} {'grants' if any(x.orders.values()) else 'withholds'} support."
+    ),
     f.StrengthCounted: _strength,
     f.IconsCounted: _icons,
-    f.CombatBegan: lambda p, x: f"{p.name(x.attacker)} attacks {p.name(x.defender)} in {p.name(x.area)} from {p.name(x.origin)}.",
+    f.CombatBegan: lambda p, x: (
+        f"{p.name(x.attacker)} attacks {p.name(x.defender)} in {p.name(x.area)} from {p.name(x.origin)}."
+    ),
     f.SupportDeclared: _support,
     f.SupportAnswered: lambda p, x: f"The support of {p.name(x.area)} is {'accepted' if x.accepted else 'refused'}.",
     f.HouseCardsRevealed: _revealed,
@@ -197,9 +208,15 @@ SENTENCES: dict[type[kernel.Fact], Callable[[Prose, Any], str]] = {
     f.BladeAdded: lambda p, x: f"The Blade adds 1 for {p.name(x.house)}.",
     f.CombatDecided: lambda p, x: f"{p.name(x.winner)} wins the combat{' on the Fiefdoms track' if x.tie else ''}.",
     f.CombatStopped: lambda p, x: f"{p.name(x.house)} has no unit left and the combat stops.",
-    f.CasualtiesCounted: lambda p, x: f"{p.name(x.house)} must give up {x.number} units ({x.swords} swords, {x.fortifications} fortifications)." if x.number else "",
+    f.CasualtiesCounted: lambda p, x: (
+        f"{p.name(x.house)} must give up {x.number} units ({x.swords} swords, {x.fortifications} fortifications)."
+        if x.number
+        else ""
+    ),
     f.CasualtiesPrevented: lambda p, x: f"{p.name(x.card)} spares {p.name(x.house)} casualties.",
-    f.RetreatOffered: lambda p, x: f"{p.name(x.house)} may retreat to {p.listed(x.areas)}{f', losing {x.loss}' if x.loss else ''}.",
+    f.RetreatOffered: lambda p, x: (
+        f"{p.name(x.house)} may retreat to {p.listed(x.areas)}{f', losing {x.loss}' if x.loss else ''}."
+    ),
     f.UnitsStoodUp: lambda p, x: "Routed units stand up.",
     f.GameWon: _won,
 }

@@ -200,4 +200,3 @@ class State(msgspec.Struct, frozen=True):
     def pool(self, house: HouseId) -> int:
         """Power tokens of the House in the Power Pool (2E-COMP-2)."""
         return 20 - self.power.get(house, 0) - self.bids.get(house, 0) - self.tokens_on_board(house)
-

@@ -9,9 +9,7 @@ from domain.thrones.pieces import CardId, HouseId
 from domain.thrones.state import Combat
 
 TEXTS: dict[CardId, CardText] = {
-    text.card: text
-    for house in (baratheon, lannister, stark, martell, greyjoy, tyrell)
-    for text in house.CARDS
+    text.card: text for house in (baratheon, lannister, stark, martell, greyjoy, tyrell) for text in house.CARDS
 }
 
 

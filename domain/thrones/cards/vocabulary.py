@@ -138,15 +138,7 @@ class Noted:
 
 
 Effect = (
-    Bonus
-    | RaisesUnits
-    | ZeroesShips
-    | DoublesDefense
-    | ZeroesPrintedStrength
-    | NoCasualties
-    | Applies
-    | Asks
-    | Noted
+    Bonus | RaisesUnits | ZeroesShips | DoublesDefense | ZeroesPrintedStrength | NoCasualties | Applies | Asks | Noted
 )
 
 

@@ -143,9 +143,7 @@ class CrowKillers(WildlingCardProcedure, frozen=True, tag=True):
 
 
 def _only(forces: dict[AreaId, Units], kinds: tuple[Unit, ...]) -> dict[AreaId, Units]:
-    some = {
-        area: {unit: count for unit, count in units.items() if unit in kinds} for area, units in forces.items()
-    }
+    some = {area: {unit: count for unit, count in units.items() if unit in kinds} for area, units in forces.items()}
     return {area: units for area, units in some.items() if units}
 
 
@@ -186,7 +184,9 @@ class MassingOnTheMilkwater(WildlingCardProcedure, frozen=True, tag=True):
         strengths = [game.edition.cards[card].strength for card in hand]
         if len(hand) < 2:
             return self.after(self.bidder)
-        gone = tuple(card for card in game.edition.in_order(hand) if game.edition.cards[card].strength == max(strengths))
+        gone = tuple(
+            card for card in game.edition.in_order(hand) if game.edition.cards[card].strength == max(strengths)
+        )
         if len(gone) == len(hand) and game.switches.massing_equal_hand == "keep":
             return self.after(self.bidder)
         discard(game, self.bidder, gone, self.rule)
@@ -376,4 +376,3 @@ CARDS: dict[CardId, type[WildlingCardProcedure]] = {
     "the-horde-descends": TheHordeDescends,
     "skinchanger-scout": SkinchangerScout,
 }
-

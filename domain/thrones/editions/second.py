@@ -17,7 +17,7 @@ from domain.thrones.procedures.combat import Combat
 from domain.thrones.procedures.consolidation import ConsolidatePower
 from domain.thrones.procedures.control import Consequences
 from domain.thrones.procedures.marches import MarchOrders
-from domain.thrones.procedures.mustering import Mustering, MusterIn
+from domain.thrones.procedures.mustering import MusterIn, Mustering
 from domain.thrones.procedures.planning_phase import PlanningPhase
 from domain.thrones.procedures.raids import Raids
 from domain.thrones.procedures.retreat import Retreat

@@ -169,9 +169,7 @@ class Replay:
         frames = before.frames[:2]
         turn = next(frame for frame in before.frames if frame["procedure"] == "MarchOrders")
         march = {"procedure": "MarchOrders", "step": "next_house", "last_position": turn["last_position"]}
-        position = replace(
-            taken_over(state, checkpoint["position"]), frames=(*frames, march), combat=None, march=None
-        )
+        position = replace(taken_over(state, checkpoint["position"]), frames=(*frames, march), combat=None, march=None)
         ruling = resume(THRONES.rules_of(position), position)
         self.state = position
         for fact in ruling.facts:
@@ -353,9 +351,7 @@ class Replay:
         recorded = {step["n"] for step in self.steps if step["kind"] == "retreat-area"}
         report.retreats_recorded = len(recorded)
         report.unused = [
-            step
-            for step in self.steps
-            if step["n"] not in self.used and step["house"] is not None and not step["auto"]
+            step for step in self.steps if step["n"] not in self.used and step["house"] is not None and not step["auto"]
         ]
 
     def _compare_end(self) -> None:
@@ -538,7 +534,9 @@ def _accept(replay: Replay, decision: Decision[Any]) -> Answer:
     refused = {
         step["house"]
         for step in replay.steps[replay.floor : replay.floor + 80]
-        if step["kind"] == "support" and step["n"] in replay.used and step["answer"]["accepted"] is False
+        if step["kind"] == "support"
+        and step["n"] in replay.used
+        and step["answer"]["accepted"] is False
         and step["n"] > replay.floor
     }
     orders = {area: replay.state.orders[area].house not in refused for area in decision.default.orders}

@@ -43,10 +43,12 @@ class Abilities(Procedure, frozen=True, tag=True):
             if effect.words(game, combat, house):
                 return self.at("ask", current=text.card)
             resolved = f.AbilityResolved(house=house, card=text.card)
-            game.emit(resolved, text.rule, RULE_OF_TIMING[self.timing], "2E-GEN-18", "2E-HC-8")
+            rules = (RULE_OF_TIMING[self.timing], "2E-GEN-18", "2E-HC-8", *_pairing(game, combat, self))
+            game.emit(resolved, text.rule, *rules)
             return self._after(text.card)
         if isinstance(effect, Applies):
-            game.emit(f.AbilityResolved(house=house, card=text.card), text.rule, *self._rules(game, combat))
+            rules = (*self._rules(game, combat), *_pairing(game, combat, self))
+            game.emit(f.AbilityResolved(house=house, card=text.card), text.rule, *rules)
             effect.apply(game, combat, house)
         else:
             noted = [one for one in text.effects if isinstance(one, Noted) and one.when(game, combat, house)]
@@ -86,9 +88,7 @@ class Abilities(Procedure, frozen=True, tag=True):
         effect = timed(text, self.timing)
         assert isinstance(effect, Asks)
         words = effect.words(game, combat, house)
-        answer = CardAbility(
-            house=house, area=combat.area, ability=effect.key, choice=effect.default or words[0]
-        )
+        answer = CardAbility(house=house, area=combat.area, ability=effect.key, choice=effect.default or words[0])
         optional = ("2E-HC-8",) if effect.default in ("none", "keep", "leave") else ()
         rules = ("2E-DP-33", text.rule, RULE_OF_TIMING[self.timing], *optional)
         question = decision(answer, Words(words, (text.rule,)), *rules, asked_anyway=effect.asked_anyway)
@@ -136,6 +136,7 @@ PAIRINGS: dict[frozenset[str], str] = {
     frozenset({"doran-martell", "mace-tyrell"}): "2E-HCX-6",
     frozenset({"doran-martell", "queen-of-thorns"}): "2E-HCX-6",
     frozenset({"doran-martell", "stannis-baratheon"}): "2E-HCX-7",
+    frozenset({"the-blackfish", "mace-tyrell"}): "2E-HCX-13",
     frozenset({"patchface", "aeron-damphair"}): "2E-HCX-15",
     frozenset({"patchface", "roose-bolton"}): "2E-HCX-15",
 }

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from domain.kernel.decision import Decision
 from domain.kernel.procedure import Collect, Done, Next, Procedure, Wait
 from domain.thrones import facts as f
-from domain.thrones.commands import HouseAnswer, InfluenceBid, InfluenceTie
+from domain.thrones.commands import InfluenceBid, InfluenceTie
 from domain.thrones.game import Game, decision
 from domain.thrones.options import Amount, Groups
 from domain.thrones.pieces import THRONE, TRACKS, HouseId
@@ -47,7 +48,7 @@ class ClashOfKings(Procedure, frozen=True, tag=True):
 
     def bid(self, game: Game) -> Next:
         """2E-DP-6: secret and simultaneous; without available Power the bid is 0 (2E-COK-8)."""
-        questions: list[Decision[HouseAnswer]] = []
+        questions: list[Decision[Any]] = []
         for house in self.former[self.name]:
             answer = InfluenceBid(house=house, track=self.name, bid=0)
             rules = ["2E-DP-6", "2E-COK-2", "2E-GEN-15", "2E-GEN-7"]

@@ -64,9 +64,7 @@ class Casualties(Procedure, frozen=True, tag=True):
             prevented = f.CasualtiesPrevented(house=loser, card=spared.card)
             game.emit(prevented, spared.rule, "2E-HCX-13")
             number = 0
-        counted = f.CasualtiesCounted(
-            house=loser, swords=swords, fortifications=walls, eligible=able, number=number
-        )
+        counted = f.CasualtiesCounted(house=loser, swords=swords, fortifications=walls, eligible=able, number=number)
         game.emit(counted, "2E-CAS-3", "2E-CAS-4", "2E-CAS-5", "2E-CAS-8", "2E-HC-11")
         if number == 0:
             return self.at("skull")

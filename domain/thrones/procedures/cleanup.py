@@ -59,9 +59,7 @@ class CombatCleanUp(Procedure, frozen=True, tag=True):
         loss = returning_loss(game, combat.attacker, combat.origin, size(march.units))
         if not loss:
             return self.at("home")
-        answer = RetreatLosses(
-            house=combat.attacker, area=combat.area, units=default_units(march.units, loss)
-        )
+        answer = RetreatLosses(house=combat.attacker, area=combat.area, units=default_units(march.units, loss))
         rules = ("2E-RET-4", "2E-HCM-5")
         return Wait(decision(answer, SomeUnits(march.units, loss, rules), "2E-DP-39", *rules), then="lose")
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from domain.kernel.decision import Decision
 from domain.kernel.procedure import Collect, Do, Done, Next, Procedure, Wait
 from domain.thrones import facts as f
 from domain.thrones.cards.house_cards import noted
-from domain.thrones.commands import BladeRedraw, BladeStrength, HouseAnswer, HouseCardChoice
+from domain.thrones.commands import BladeRedraw, BladeStrength, HouseCardChoice
 from domain.thrones.game import Game, decision
 from domain.thrones.options import Words
 from domain.thrones.pieces import BLADE, AreaId, HouseId
@@ -53,7 +55,7 @@ class Combat(Procedure, frozen=True, tag=True):
 
     def cards(self, game: Game) -> Next:
         """Step 3a: each combatant chooses a card in secret (2E-CBT-21)."""
-        questions: list[Decision[HouseAnswer]] = []
+        questions: list[Decision[Any]] = []
         for house in battle(game).combatants:
             hand = game.edition.in_order(game.state.hands[house])
             if hand:

@@ -50,9 +50,7 @@ class Consequences(Procedure, frozen=True, tag=True):
     def begin(self, game: Game) -> Next:
         announce_control(game)
         announce_victory_markers(game)
-        winners = [
-            house for house in game.houses if game.state.victory[house] >= game.edition.constants.victory_areas
-        ]
+        winners = [house for house in game.houses if game.state.victory[house] >= game.edition.constants.victory_areas]
         if winners:
             declare_winner(game, "areas", among=winners)
         return self.at("ports")

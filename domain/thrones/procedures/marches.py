@@ -49,9 +49,7 @@ def why_closed(game: Game, house: HouseId, origin: AreaId, area: AreaId) -> tupl
     return ("2E-MAR-2", "2E-MAR-17", "2E-PRT-5")
 
 
-def destination(
-    game: Game, house: HouseId, origin: AreaId, area: AreaId, granted: tuple[AreaId, ...]
-) -> Destination:
+def destination(game: Game, house: HouseId, origin: AreaId, area: AreaId, granted: tuple[AreaId, ...]) -> Destination:
     """What entering an area would mean for a march from ``origin``."""
     if contested_by(game, house, area) is not None:
         return Destination(contested="combat")
@@ -63,8 +61,7 @@ def destination(
     eligible = eligible_orders(game, area)
     own = eligible.get(house, ())
     support = {
-        one: sum(line.amount for line in support_lines(game, None, one, area, "attacker"))
-        for one in (*own, *granted)
+        one: sum(line.amount for line in support_lines(game, None, one, area, "attacker")) for one in (*own, *granted)
     }
     return Destination(
         contested="neutral",
@@ -178,9 +175,7 @@ class MarchOrders(Procedure, frozen=True, tag=True):
         """2E-DP-27: in turn order, per order, binding for this March order."""
         eligible = eligible_orders(game, self.target)
         for house in game.turns((*self.asked, self.house), among=eligible):
-            answer = NeutralSupport(
-                house=house, target=self.target, orders=dict.fromkeys(eligible[house], False)
-            )
+            answer = NeutralSupport(house=house, target=self.target, orders=dict.fromkeys(eligible[house], False))
             per_house = game.switches.support_unit == "per-house"
             options = YesNo(eligible[house], per_house, ("2E-NEU-5", "2E-NEU-6"))
             rules = ("2E-DP-27", "2E-NEU-5", "2E-NEU-6")

@@ -14,7 +14,7 @@ from domain.thrones import facts as f
 from domain.thrones.armies import complies
 from domain.thrones.commands import Muster, MusterStep
 from domain.thrones.game import Game, decision
-from domain.thrones.pieces import AreaId, HouseId, Unit, is_routed, routed
+from domain.thrones.pieces import AreaId, HouseId, is_routed, routed
 
 UPGRADES = ("knight", "siege-engine")
 
@@ -195,7 +195,7 @@ def muster_options(game: Game, house: HouseId, areas: tuple[AreaId, ...], *, mus
         reserve=game.reserve(house),
         sizes=game.sizes(house),
         limit=game.supply_limit(house),
-        room={port: game.edition.constants.port_ships for port in game.board.ports},
+        room=dict.fromkeys(game.board.ports, game.edition.constants.port_ships),
         costs=Costs(
             new={unit.id: unit.muster_cost for unit in figures.values()},
             upgrade={unit.id: unit.upgrade_cost for unit in figures.values() if unit.upgrade_cost is not None},

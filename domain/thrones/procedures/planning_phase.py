@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from domain.kernel.decision import Decision
 from domain.kernel.procedure import Collect, Done, Next, Procedure, Wait
 from domain.thrones import facts as f
-from domain.thrones.commands import AssignOrders, HouseAnswer, Raven, RavenCard
+from domain.thrones.commands import AssignOrders, Raven, RavenCard
 from domain.thrones.game import Game, decision
 from domain.thrones.options import Assignments, Replacements, Words
 from domain.thrones.pieces import RAVEN, AreaId, HouseId, OrderId, OrderToken
@@ -67,9 +69,7 @@ class PlanningPhase(Procedure, frozen=True, tag=True):
 
     def begin(self, game: Game) -> Next:
         game.emit(f.StepBegan(phase="planning", step="assign-orders"), "2E-PLN-1")
-        short = [
-            (house, len(game.state.areas_of(house)), token_limit(game, house)) for house in game.houses
-        ]
+        short = [(house, len(game.state.areas_of(house)), token_limit(game, house)) for house in game.houses]
         for house, areas, tokens in short:
             if areas > tokens:
                 shortage = f.ShortageFound(house=house, areas=areas, tokens=tokens)
@@ -78,7 +78,7 @@ class PlanningPhase(Procedure, frozen=True, tag=True):
 
     def assign(self, game: Game) -> Next:
         """Simultaneously, or in turn when a House is short of tokens (2E-PLN-3, 2E-PLN-10)."""
-        questions: list[Decision[HouseAnswer]] = []
+        questions: list[Decision[Any]] = []
         for house in game.houses:
             options = assignments(game, house)
             if not options.areas:

@@ -30,7 +30,9 @@ def why_not(game: Game, area: AreaId, target: AreaId) -> tuple[str, ...]:
     if order is None or order.house == raider.house:
         return ("2E-RAID-2",)
     if game.board.are_adjacent(area, target) and target not in reached(game, area):
-        return ("2E-RAID-5", "2E-PRT-8") if "port" in (game.board[area].kind, game.board[target].kind) else ("2E-RAID-5",)
+        return (
+            ("2E-RAID-5", "2E-PRT-8") if "port" in (game.board[area].kind, game.board[target].kind) else ("2E-RAID-5",)
+        )
     if target not in reached(game, area):
         return ("2E-RAID-2", "2E-TRN-7", "2E-MAP-6")
     kind = game.edition.tokens[order.token].type

@@ -25,7 +25,7 @@ def _combat(game: Game) -> Combat:
 
 
 def why_barred(game: Game, house: HouseId, area: AreaId) -> tuple[str, ...]:
-    """The rules that keep retreating units of ``house`` out of an area; none if they may enter (2E-RET-6 to 2E-RET-8)."""
+    """The rules that keep retreating units out of an area; none if they may enter (2E-RET-6 to 2E-RET-8)."""
     if area in game.state.neutral or game.is_closed(area):
         return ("2E-RET-7", "2E-NEU-1", "2E-NEU-9")
     if game.is_enemy_in(house, area):
@@ -67,9 +67,8 @@ def legal_areas(game: Game, house: HouseId, units: Units) -> tuple[tuple[AreaId,
     arriving = size(units)
     losses: dict[AreaId, int] = {}
     near = reach(game, house, combat.area)
-    if house == combat.attacker:
-        if not is_origin_barred(game, house, combat.origin):
-            losses[combat.origin] = returning_loss(game, house, combat.origin, arriving)
+    if house == combat.attacker and not is_origin_barred(game, house, combat.origin):
+        losses[combat.origin] = returning_loss(game, house, combat.origin, arriving)
     for area in near:
         if area != combat.origin and not why_barred(game, house, area):
             losses[area] = loss_in(game, house, area, arriving)

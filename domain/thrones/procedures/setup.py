@@ -33,9 +33,10 @@ def place_influence_markers(game: Game) -> None:
     fewer = () if table.count == max(game.edition.player_counts) else ("2E-FEW-1", "2E-FEW-4")
     stars = "2E-TRK-7" if len(table.stars) < max(game.edition.player_counts) else "2E-TRK-6"
     for track in TRACKS:
-        extra = (stars, "2E-SET-15") if track == "kings-court" and stars == "2E-TRK-7" else ()
-        extra = (stars,) if track == "kings-court" and not extra else extra
-        game.emit(f.TrackFilled(track=track, order=table.influence[track]), "2E-SET-8", *fewer, *extra)
+        rules = ["2E-SET-8", *fewer]
+        if track == "kings-court":
+            rules += [stars, "2E-SET-15"] if stars == "2E-TRK-7" else [stars]
+        game.emit(f.TrackFilled(track=track, order=table.influence[track]), *rules)
         game.pass_token(track, "2E-SET-8")
 
 

@@ -32,7 +32,9 @@ def base_value(game: Game, unit: Unit, target: AreaId, side: Side) -> tuple[int,
     return game.edition.unit_figures[unit_type(unit)].strength, ("2E-CBT-15",)
 
 
-def value_of(game: Game, combat: Combat | None, unit: Unit, owner: HouseId, target: AreaId, side: Side) -> tuple[int, tuple[str, ...]]:
+def value_of(
+    game: Game, combat: Combat | None, unit: Unit, owner: HouseId, target: AreaId, side: Side
+) -> tuple[int, tuple[str, ...]]:
     """What a unit counts with the cards in play.
 
     Cards that disagree are applied in turn order (2E-HC-5), unless the charter lets zeroed Ships stay at 0.
@@ -45,11 +47,21 @@ def value_of(game: Game, combat: Combat | None, unit: Unit, owner: HouseId, targ
         for effect in effects_in_play(combat, house):
             rule = text_in_play(combat, house)
             assert rule is not None
-            if isinstance(effect, ZeroesShips) and unit == "ship" and owner != house and effect.when(game, combat, house):
+            if (
+                isinstance(effect, ZeroesShips)
+                and unit == "ship"
+                and owner != house
+                and effect.when(game, combat, house)
+            ):
                 value, zeroed = 0, True
                 rules = (*rules, rule.rule, "2E-HCX-17")
             raises = isinstance(effect, RaisesUnits) and unit == effect.unit and owner == house
-            if raises and isinstance(effect, RaisesUnits) and side == combat.side_of(house) and effect.when(game, combat, house):
+            if (
+                raises
+                and isinstance(effect, RaisesUnits)
+                and side == combat.side_of(house)
+                and effect.when(game, combat, house)
+            ):
                 value += 1
                 rules = (*rules, rule.rule, "2E-HCX-17")
     if zeroed and game.switches.ships_vs_salladhor == "zero":
@@ -131,7 +143,9 @@ def card_lines(game: Game, combat: Combat, house: HouseId) -> list[Line]:
     lines = [Line("card", text.card, printed, rules, house=house)]
     for effect in text.effects:
         if isinstance(effect, Bonus) and effect.strength and effect.when(game, combat, house):
-            lines.append(Line("card", text.card, effect.strength, (text.rule, "2E-HC-5", "2E-HCX-4"), house=house))
+            kept = ("2E-HCX-14",) if printed < game.edition.cards[text.card].strength else ()
+            why = (text.rule, "2E-HC-5", "2E-HCX-4", *kept)
+            lines.append(Line("card", text.card, effect.strength, why, house=house))
     return lines
 
 
@@ -139,7 +153,9 @@ def final_lines(game: Game, combat: Combat, house: HouseId) -> list[Line]:
     """Everything that counts in step 5 (2E-CBT-26)."""
     lines = initial_lines(game, combat, house) + card_lines(game, combat, house)
     if combat.blade == house:
-        lines.append(Line("blade", "valyrian-steel-blade", game.edition.constants.blade_bonus, ("2E-CBT-25", "2E-TRK-4")))
+        lines.append(
+            Line("blade", "valyrian-steel-blade", game.edition.constants.blade_bonus, ("2E-CBT-25", "2E-TRK-4"))
+        )
     drawn = combat.tides.get(house)
     if drawn:
         lines.append(Line("tides", drawn, game.edition.tides[drawn].strength, ("2E-TOB-8", "2E-TOB-2")))
@@ -181,5 +197,3 @@ def icon_lines(game: Game, combat: Combat, house: HouseId, icon: str) -> tuple[L
     if drawn and getattr(game.edition.tides[drawn], icon):
         lines.append(Line(icon, drawn, getattr(game.edition.tides[drawn], icon), ("2E-TOB-8", "2E-CAS-5")))
     return tuple(lines)
-
-

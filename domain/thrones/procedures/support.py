@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from domain.kernel.procedure import Done, Next, Procedure, Wait
 from domain.thrones import facts as f
-from domain.thrones.commands import AcceptSupport, Support
+from domain.thrones.commands import AcceptSupport, Support, Supported
 from domain.thrones.game import Game, decision
 from domain.thrones.options import PerOrder, YesNo
 from domain.thrones.pieces import AreaId, HouseId
@@ -47,7 +47,7 @@ class CallForSupport(Procedure, frozen=True, tag=True):
         eligible = eligible_orders(game, combat.area)
         for house in game.turns(self.declared, among=eligible):
             words = _words(combat, house)
-            default = words[0] if combat.side_of(house) else "withhold"
+            default: Supported = combat.side_of(house) or "withhold"
             answer = Support(house=house, area=combat.area, orders=dict.fromkeys(eligible[house], default))
             per_house = game.switches.support_unit == "per-house"
             rules = ("2E-CBT-8", "2E-CBT-9", "2E-CBT-10")
@@ -78,9 +78,7 @@ class CallForSupport(Procedure, frozen=True, tag=True):
         for side in sides:
             offers = tuple(sorted(area for area, offered in combat.offers.items() if offered == side))
             if offers:
-                answer = AcceptSupport(
-                    house=combat.of(side), area=combat.area, orders=dict.fromkeys(offers, True)
-                )
+                answer = AcceptSupport(house=combat.of(side), area=combat.area, orders=dict.fromkeys(offers, True))
                 options = YesNo(offers, rules=("2E-CBT-12",))
                 return Wait(decision(answer, options, "2E-DP-31", "2E-CBT-12", asked_anyway=True), then="answered")
         return self.at("begin")

@@ -14,5 +14,3 @@ def next_turn(game: Game, last_position: int, order_type: str) -> HouseId | None
         if game.orders_of(house, order_type):
             return house
     return None
-
-

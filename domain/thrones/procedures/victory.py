@@ -40,9 +40,7 @@ def ranking(game: Game) -> tuple[Standing, ...]:
     return tuple(sorted((standing(game, house) for house in game.state.houses), key=key))
 
 
-def declare_winner(
-    game: Game, reason: Literal["areas", "rounds"], among: Iterable[HouseId] | None = None
-) -> NoReturn:
+def declare_winner(game: Game, reason: Literal["areas", "rounds"], among: Iterable[HouseId] | None = None) -> NoReturn:
     """End the game at once, whatever step is running (2E-VIC-2)."""
     table = ranking(game)
     able = set(game.state.houses if among is None else among)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from domain.kernel.decision import Decision
 from domain.kernel.procedure import Collect, Do, Done, Next, Procedure, Wait
 from domain.thrones import facts as f
-from domain.thrones.commands import HouseAnswer, WildlingBid, WildlingTie
+from domain.thrones.commands import WildlingBid, WildlingTie
 from domain.thrones.game import Game, decision
 from domain.thrones.options import Amount, Words
 from domain.thrones.pieces import THRONE, HouseId
@@ -104,7 +104,7 @@ class WildlingAttack(Procedure, frozen=True, tag=True):
 
     def bid(self, game: Game) -> Next:
         """2E-DP-8."""
-        questions: list[Decision[HouseAnswer]] = []
+        questions: list[Decision[Any]] = []
         for house in self.participants(game):
             options = Amount("bid", game.state.power[house], ("2E-WLD-3", "2E-GEN-7"))
             answer = WildlingBid(house=house, bid=0)

@@ -1,0 +1,748 @@
+"""Worked examples in the exchange format ``agot2e-cases-1``: their words become positions, answers and comparisons.
+
+Player decisions go through ``THRONES.decide``, queries through the functions that rules read the board with, engine
+steps by starting a game or a position. Every key of an example is either understood or an error; nothing that it
+expects is passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from domain.kernel.commands import PassDeadline
+from domain.kernel.decision import Decision
+from domain.kernel.facts import Answered, Fact
+from domain.kernel.refusal import Refusal
+from domain.thrones import commands as c
+from domain.thrones import facts as f
+from domain.thrones.armies import armies, complies
+from domain.thrones.cards.house_cards import TEXTS
+from domain.thrones.cards.vocabulary import participating
+from domain.thrones.cases import CaseError, CaseReport, Disagreement
+from domain.thrones.charter import Charter, Switches
+from domain.thrones.edition import Edition
+from domain.thrones.editions.second import SECOND_EDITION
+from domain.thrones.game import Game
+from domain.thrones.interchange.example_results import TOKENS, compare
+from domain.thrones.march_options import Marches
+from domain.thrones.pieces import Units, counted, plus, routed
+from domain.thrones.positions import Fight, Partial, PositionError, Where, complete
+from domain.thrones.procedures.marches import march_options
+from domain.thrones.procedures.mustering import ship_places
+from domain.thrones.procedures.raids import targets
+from domain.thrones.procedures.retreat import legal_areas
+from domain.thrones.ruleset import THRONES
+from domain.thrones.start import Start
+from domain.thrones.state import Force, PlacedOrder, State
+
+FORMAT = "agot2e-cases-1"
+Json = dict[str, Any]
+
+ENGINE_STEPS = (
+    "setup",
+    "place-neutral-forces",
+    "place-influence-markers",
+    "resolve-westeros-card",
+    "draw-westeros-cards",
+    "advance-wildlings",
+    "move-influence",
+    "clean-up",
+)
+SET_UPS = ENGINE_STEPS[:3]
+MOST_DEFAULTS = 200
+"""A bound on decisions that an example leaves to their defaults."""
+
+
+def run_example(example: Json, edition: Edition = SECOND_EDITION) -> CaseReport:
+    """Try one example. Raises :class:`CaseError` when it says something that is not understood."""
+    return _Example(example, edition).run()
+
+
+# Set-up
+
+
+def read_setup(setup: Json, actions: Sequence[Json], edition: Edition) -> Partial:
+    """The partial position that an example starts from."""
+    setup = dict(setup)
+    areas: Json = setup.pop("areas", {})
+    given: Json = {
+        "houses": tuple(sorted(setup.pop("players", ()))),
+        "switches": msgspec.convert(setup.pop("config", {}), Switches),
+        "tracks": {track: tuple(order) for track, order in setup.pop("tracks", {}).items()},
+        "tokens": {_token(name): house for name, house in setup.pop("tokens", {}).items()},
+        "used": tuple(_token(name) for name, side in setup.pop("token-state", {}).items() if side == "used"),
+        "supply": setup.pop("supply", {}),
+        "power": setup.pop("power", {}),
+        "pool": setup.pop("pool", {}),
+        "hands": {house: tuple(cards) for house, cards in setup.pop("hands", {}).items()},
+        "discards": {house: tuple(cards) for house, cards in setup.pop("discards", {}).items()},
+        "threat": setup.pop("wildling-threat", None),
+        "round": setup.pop("round", None),
+        "prohibited": tuple(setup.pop("prohibited", ())),
+        "decks": _decks(setup),
+        **_read_areas(areas),
+    }
+    given["stated"] = {"tides": tuple(map(tuple, setup.pop("tides-draws", ())))}
+    given["fight"] = _read_fight(setup.pop("combat", None), edition)
+    cards = _open_cards(setup.pop("westeros-cards", ()), actions, edition)
+    at = _where(setup, actions, cards)
+    if at.step == "westeros/cards" or at.step == "westeros/threat":
+        given["westeros_cards"] = cards
+    if setup:
+        raise CaseError(f"set-up not understood: {', '.join(sorted(setup))}")
+    return Partial(at=at, **given)
+
+
+def _token(name: str) -> str:
+    if name not in TOKENS:
+        raise CaseError(f"unknown dominance token {name}")
+    return TOKENS[name]
+
+
+def _decks(setup: Json) -> dict[str, tuple[str, ...]]:
+    decks: dict[str, tuple[str, ...]] = {}
+    top = setup.pop("wildling-deck-top", None)
+    deck = tuple(setup.pop("wildling-deck", ()))
+    if top or deck:
+        decks["wildling"] = deck or (top,)
+    for number in (1, 2, 3):
+        cards = setup.pop(f"westeros-deck-{number}", None)
+        if cards:
+            decks[f"westeros-{number}"] = tuple(cards)
+    return decks
+
+
+def _read_areas(areas: Json) -> Json:
+    given: Json = {"units": {}, "garrisons": {}, "neutral": {}, "power_tokens": {}, "orders": {}}
+    for area, said in areas.items():
+        there = dict(said)
+        house = there.pop("house", None)
+        units = plus(there.pop("units", {}), {routed(unit): n for unit, n in there.pop("routed", {}).items()})
+        order = there.pop("order", None)
+        if units:
+            given["units"][area] = Force(_owner(area, house), units)
+        if order:
+            given["orders"][area] = PlacedOrder(_owner(area, house), order)
+        for key, field in (("garrison", "garrisons"), ("neutral-force", "neutral"), ("power-token", "power_tokens")):
+            value = there.pop(key, None)
+            if value:
+                given[field][area] = value
+        there.pop("controller", None)
+        if there:
+            raise CaseError(f"{area}: not understood: {', '.join(sorted(there))}")
+    return {**given, "empty": tuple(sorted(areas))}
+
+
+def _owner(area: str, house: str | None) -> str:
+    if house is None:
+        raise CaseError(f"{area}: whose units and order are these?")
+    return house
+
+
+def _read_fight(combat: Json | None, edition: Edition) -> Fight | None:
+    """A combat under way. Icons that are only counted are put on cards without a text."""
+    if combat is None:
+        return None
+    said = dict(combat)
+    attacker, defender = said.pop("attacker"), said.pop("defender")
+    winner, loser = said.pop("winner", ""), said.pop("loser", "")
+    winner = winner or ({attacker: defender, defender: attacker}[loser] if loser else "")
+    retreating = said.pop("retreating", {})
+    units = said.pop("units", retreating if winner == defender else {})
+    cards: dict[str, str] = said.pop("cards", {})
+    tides: dict[str, str] = {}
+    swords, walls = said.pop("swords", None), said.pop("fortifications", None)
+    if winner and not cards and (swords is not None or walls is not None):
+        beaten = attacker if winner == defender else defender
+        for house, icon, number in (
+            (winner, "swords", _of(swords, winner)),
+            (beaten, "fortifications", _of(walls, beaten)),
+        ):
+            card, drawn = _card_with(edition, house, icon, number)
+            cards[house] = card
+            tides |= {house: drawn} if drawn else {}
+    fight = Fight(
+        attacker=attacker,
+        defender=defender,
+        area=said.pop("area", ""),
+        origin=said.pop("origin", ""),
+        units=units,
+        winner=winner,
+        cards=cards,
+        tides=tides,
+        support=said.pop("support", {}),
+    )
+    if said:
+        raise CaseError(f"combat: not understood: {', '.join(sorted(said))}")
+    return fight
+
+
+def _of(number: Any, house: str) -> int:
+    return int(number.get(house, 0) if isinstance(number, dict) else number or 0)
+
+
+def _card_with(edition: Edition, house: str, icon: str, number: int) -> tuple[str, str]:
+    """A card without a text that shows so many icons, with a Tides card for what is missing."""
+    plain = [card for card in edition.cards_of(house) if not TEXTS[card].effects]
+    extra = {"": 0} | {card.id: getattr(card, icon) for card in edition.tides.values() if not card.skulls}
+    for drawn, more in extra.items():
+        for card in plain:
+            if getattr(edition.cards[card], icon) + more == number:
+                return card, drawn
+    raise CaseError(f"no card of {house} shows {number} {icon}")
+
+
+CARD_OF_ACTION = {
+    "muster": "w1-mustering",
+    "reconcile-supply": "w1-supply",
+    "throne-of-blades": "w1-a-throne-of-blades",
+    "dark-wings": "w2-dark-wings-dark-words",
+    "put-to-the-sword": "w3-put-to-the-sword",
+}
+
+
+def _open_cards(given: Iterable[str], actions: Sequence[Json], edition: Edition) -> dict[str, str]:
+    """The Westeros cards that lie open, by deck: those named, else the one that the first decision belongs to."""
+    names = [*given, *(action["card"] for action in actions if action["do"] == "resolve-westeros-card")]
+    if not names:
+        names = [CARD_OF_ACTION[action["do"]] for action in actions if action["do"] in CARD_OF_ACTION][:1]
+    cards: dict[str, str] = {}
+    for name in names:
+        deck = next((deck for deck, pile in edition.westeros_decks.items() if name in pile), None)
+        if deck is None:
+            raise CaseError(f"unknown Westeros card {name}")
+        if cards.get(deck, name) != name:
+            raise CaseError(f"two cards of {deck}")
+        cards[deck] = name
+    return cards
+
+
+PHASES = {
+    "planning": "planning",
+    "planning/assign-orders": "planning",
+    "planning/raven": "planning/raven",
+    "planning/messenger-raven": "planning/raven",
+    "westeros/wildlings": "westeros/wildlings",
+    "action/raid": "action/raid",
+    "action/march": "action/march",
+    "action/consolidate": "action/consolidate",
+    "action/consolidate-power": "action/consolidate",
+    "action/clean-up": "action/clean-up",
+    "action": "action/raid",
+}
+STEP_OF_ACTION = {
+    "raven": "planning/raven",
+    "raid": "action/raid",
+    "march": "action/march",
+    "neutral-support-request": "action/march",
+    "consolidate": "action/consolidate",
+    "clean-up": "action/clean-up",
+    "wildling-bid": "westeros/wildlings",
+    "influence-bid": "westeros/clash-of-kings",
+}
+
+
+def _where(setup: Json, actions: Sequence[Json], cards: Mapping[str, str]) -> Where:
+    phase, step = setup.pop("phase", ""), setup.pop("step", "")
+    track, last = setup.pop("clash-track", ""), setup.pop("last", "")
+    kinds = [action["do"] for action in actions]
+    if step.startswith("combat/"):
+        return Where(step)
+    if step and f"{phase}/{step}" in PHASES:
+        phase, step = f"{phase}/{step}", ""
+    if step:
+        raise CaseError(f"step not understood: {step}")
+    if phase in PHASES:
+        return Where(PHASES[phase], last=last)
+    if phase not in ("", "westeros"):
+        raise CaseError(f"phase not understood: {phase}")
+    decisions = [kind for kind in kinds if not kind.startswith("query-") and kind not in ENGINE_STEPS]
+    first = decisions[0] if decisions else ""
+    if "advance-wildlings" in kinds:
+        return Where("westeros/threat")
+    if "draw-westeros-cards" in kinds:
+        return Where("westeros")
+    if track or (first == "influence-bid" and not cards):
+        return Where("westeros/clash-of-kings", track=track)
+    if cards:
+        return Where("westeros/cards")
+    if first in STEP_OF_ACTION:
+        return Where(STEP_OF_ACTION[first], last=last)
+    return Where("planning")
+
+
+# Answers
+
+
+class _Fields:
+    """The fields of an action, each taken once; what is left over was not understood."""
+
+    def __init__(self, action: Json) -> None:
+        self.left = {key: value for key, value in action.items() if key not in ("do", "note")}
+        self.name = str(action["do"])
+
+    def take(self, *names: str, default: Any = None) -> Any:
+        for name in names:
+            if name in self.left:
+                return self.left.pop(name)
+        return default
+
+    def need(self, *names: str) -> Any:
+        value = self.take(*names)
+        if value is None:
+            raise CaseError(f"{self.name}: {' or '.join(names)} is missing")
+        return value
+
+    def finish(self) -> None:
+        if self.left:
+            raise CaseError(f"{self.name}: not understood: {', '.join(sorted(self.left))}")
+
+
+def _units(value: Any) -> Units:
+    """``{"knight": 1}`` or ``["knight", …]``."""
+    return dict(value) if isinstance(value, dict) else counted(value)
+
+
+def _chosen(value: Any) -> dict[str, Units]:
+    """``[[area, unit], …]`` or ``{area: units}``."""
+    if isinstance(value, dict):
+        return {area: _units(units) for area, units in value.items()}
+    chosen: dict[str, Units] = {}
+    for area, unit in value:
+        chosen[area] = plus(chosen.get(area, {}), {unit: 1})
+    return chosen
+
+
+WORDS = ("choice", "option", "card", "house", "track", "area", "to", "target", "put")
+USE_WORDS = {"blade-strength": ("use", "do-not-use"), "blade-redraw": ("use", "keep")}
+
+
+def _word(fields: _Fields) -> str:
+    yes = fields.take("use")
+    if isinstance(yes, bool):
+        return USE_WORDS[fields.name][0 if yes else 1]
+    return str(yes or fields.need(*WORDS))
+
+
+def read_answers(action: Json, state: State) -> list[c.HouseAnswer]:
+    """The answers of one action; simultaneous submissions are several."""
+    fields = _Fields(action)
+    name = fields.name
+    decisions = THRONES.decisions(state)
+    if name in c.ABILITIES:
+        fields.left["ability"] = name
+        fields.left.setdefault("choice", fields.take("card", "track", "area", "from", "target"))
+        name = "card-ability"
+    answers = _READERS[name](fields, state, decisions) if name in _READERS else _plain_answer(name, fields, state)
+    fields.finish()
+    return answers
+
+
+def _about(state: State) -> str:
+    return state.combat.area if state.combat else ""
+
+
+def _plain_answer(name: str, fields: _Fields, state: State) -> list[c.HouseAnswer]:
+    """Answers of one word, with the embattled area where one belongs to them."""
+    kinds = dict(zip(c.KINDS, c.ANSWERS, strict=True))
+    if name not in kinds:
+        raise CaseError(f"unknown action {name}")
+    kind = kinds[name]
+    house = fields.need("by")
+    if issubclass(kind, c.CombatWord):
+        return [kind(house=house, area=_about(state), choice=_word(fields))]
+    if issubclass(kind, c.WordAnswer):
+        return [kind(house=house, choice=_word(fields))]
+    raise CaseError(f"{name} cannot be read")
+
+
+def _bids(kind: type[c.HouseAnswer]) -> Callable[[_Fields, State, Any], list[c.HouseAnswer]]:
+    def read(fields: _Fields, state: State, decisions: Sequence[Decision[Any]]) -> list[c.HouseAnswer]:
+        bids = fields.take("bids") or {fields.need("by"): fields.need("bid", "power")}
+        extra: Json = {}
+        if kind is c.InfluenceBid:
+            open_track = next((one.default.track for one in decisions if one.kind == "influence-bid"), "")
+            extra["track"] = fields.take("track", default=open_track)
+        return [
+            msgspec.convert({"kind": _tag(kind), "house": house, "bid": bid, **extra}, kind)
+            for house, bid in bids.items()
+        ]
+
+    return read
+
+
+def _tag(kind: type[c.HouseAnswer]) -> str:
+    return str(kind.__struct_config__.tag)
+
+
+def _assign(fields: _Fields, state: State, decisions: Any) -> list[c.HouseAnswer]:
+    house, orders = fields.take("by"), fields.need("orders")
+    every = {house: orders} if house else orders
+    return [c.AssignOrders(one, laid) for one, laid in every.items()]
+
+
+def _house_cards(fields: _Fields, state: State, decisions: Any) -> list[c.HouseAnswer]:
+    cards = fields.take("cards") or {fields.need("by"): fields.need("card", "choice")}
+    return [c.HouseCardChoice(house, _about(state), card) for house, card in cards.items()]
+
+
+def _support(fields: _Fields, state: State, decisions: Any) -> list[c.HouseAnswer]:
+    combat = state.combat
+    orders: dict[str, c.Supported] = {}
+    for area, whom in fields.need("orders").items():
+        side = combat.side_of(whom) if combat and whom else None
+        orders[area] = side or (whom if whom in ("attacker", "defender") else "withhold")
+    return [c.Support(fields.need("by"), _about(state), orders)]
+
+
+def _accept(fields: _Fields, state: State, decisions: Any) -> list[c.HouseAnswer]:
+    orders = {area: yes in (True, "accept") for area, yes in fields.need("orders").items()}
+    return [c.AcceptSupport(fields.need("by"), _about(state), orders)]
+
+
+def _march(fields: _Fields, state: State, decisions: Any) -> list[c.HouseAnswer]:
+    moves = tuple(c.Move(move["to"], _units(move["units"])) for move in fields.take("moves", default=()))
+    leave = bool(fields.take("power-token", "leave-power", default=False))
+    return [c.MarchOrder(fields.need("by"), fields.need("from", "area"), moves, leave)]
+
+
+def _muster(fields: _Fields, state: State, decisions: Any) -> list[c.HouseAnswer]:
+    steps = [msgspec.convert(step, c.MusterStep) for step in fields.take("steps", default=())]
+    return [c.Muster(fields.need("by"), tuple(steps))]
+
+
+def _influence_tie(fields: _Fields, state: State, decisions: Sequence[Decision[Any]]) -> list[c.HouseAnswer]:
+    order = fields.need("order", "groups")
+    groups = tuple(map(tuple, order)) if order and not isinstance(order[0], str) else (tuple(order),)
+    track = next((one.default.track for one in decisions if one.kind == "influence-tie"), "")
+    return [c.InfluenceTie(fields.need("by"), fields.take("track", default=track), groups)]
+
+
+def _raven(fields: _Fields, state: State, decisions: Any) -> list[c.HouseAnswer]:
+    area, order = fields.take("area"), fields.take("order")
+    choice = fields.take("choice", default="replace" if order else "nothing")
+    return [c.Raven(fields.need("by"), choice, area, order)]
+
+
+def _raid(fields: _Fields, state: State, decisions: Any) -> list[c.HouseAnswer]:
+    return [c.Raid(fields.need("by"), fields.need("from", "area"), fields.take("target"))]
+
+
+def _request(fields: _Fields, state: State, decisions: Any) -> list[c.HouseAnswer]:
+    return [c.NeutralSupportRequest(fields.need("by"), fields.take("from", "area"), fields.take("target"))]
+
+
+def _neutral_support(fields: _Fields, state: State, decisions: Sequence[Decision[Any]]) -> list[c.HouseAnswer]:
+    target = next((one.default.target for one in decisions if one.kind == "neutral-support"), "")
+    orders = {area: bool(yes) and yes != "withhold" for area, yes in fields.need("orders").items()}
+    return [c.NeutralSupport(fields.need("by"), fields.take("target", default=target), orders)]
+
+
+def _capture(fields: _Fields, state: State, decisions: Any) -> list[c.HouseAnswer]:
+    ships = fields.take("ships", "number", "count", default=0)
+    return [c.CaptureShips(fields.need("by"), fields.need("port", "area"), ships)]
+
+
+def _consolidate(fields: _Fields, state: State, decisions: Any) -> list[c.HouseAnswer]:
+    return [c.Consolidate(fields.need("by"), fields.need("area", "from"), fields.take("mode", "use", default="power"))]
+
+
+def _degrade(fields: _Fields, state: State, decisions: Any) -> list[c.HouseAnswer]:
+    replaced = _chosen(fields.take("replace", "replaced", default={}))
+    return [c.CrowKillersDegrade(fields.need("by"), replaced, _chosen(fields.take("destroy", "destroyed", default={})))]
+
+
+def _some(kind: type[Any]) -> Callable[[_Fields, State, Any], list[c.HouseAnswer]]:
+    """Units by area, or the units of the combat."""
+
+    def read(fields: _Fields, state: State, decisions: Any) -> list[c.HouseAnswer]:
+        house, units = fields.need("by"), fields.take("destroy", "units", "replace", default={})
+        if issubclass(kind, c.CombatLosses):
+            return [kind(house=house, area=_about(state), units=_units(units))]
+        return [kind(house=house, units=_chosen(units))]
+
+    return read
+
+
+def _ability(fields: _Fields, state: State, decisions: Any) -> list[c.HouseAnswer]:
+    ability = fields.need("ability")
+    return [c.CardAbility(fields.need("by"), _about(state), str(fields.need(*WORDS)), ability)]
+
+
+_READERS: dict[str, Callable[[_Fields, State, Sequence[Decision[Any]]], list[c.HouseAnswer]]] = {
+    "influence-bid": _bids(c.InfluenceBid),
+    "wildling-bid": _bids(c.WildlingBid),
+    "assign-orders": _assign,
+    "house-card": _house_cards,
+    "support": _support,
+    "accept-support": _accept,
+    "march": _march,
+    "muster": _muster,
+    "influence-tie": _influence_tie,
+    "raven": _raven,
+    "raid": _raid,
+    "neutral-support-request": _request,
+    "neutral-support": _neutral_support,
+    "capture-ships": _capture,
+    "consolidate": _consolidate,
+    "crow-killers-degrade": _degrade,
+    "card-ability": _ability,
+    "reconcile-supply": _some(c.ReconcileSupply),
+    "destroy-units": _some(c.DestroyUnits),
+    "horde-castle-units": _some(c.HordeCastleUnits),
+    "crow-killers-upgrade": _some(c.CrowKillersUpgrade),
+    "casualties": _some(c.Casualties),
+    "skull-casualty": _some(c.SkullCasualty),
+    "retreat-losses": _some(c.RetreatLosses),
+}
+
+
+# Running
+
+
+class _Example:
+    """One run of an example."""
+
+    def __init__(self, example: Json, edition: Edition) -> None:
+        self.example = example
+        self.edition = edition
+        self.actions: list[Json] = example.get("actions", [])
+        self.expected: Json = dict(example["expected"])
+        self.notes: list[str] = []
+        self.agreed: list[str] = []
+        self.facts: list[Fact] = []
+        self.queries: list[Any] = []
+        self.submissions: list[Any] = []
+        self.answered: list[tuple[Json, State, c.HouseAnswer]] = []
+        self.refusal: Refusal | None = None
+        self.own_steps: set[str] = set()
+
+    def run(self) -> CaseReport:
+        unknown = set(self.example) - {
+            "id", "title", "source", "kind", "assumed", "setup", "actions", "expected", "rules", "notes",
+        }  # fmt: skip
+        if unknown:
+            raise CaseError(f"not understood: {', '.join(sorted(unknown))}")
+        failed = ""
+        try:
+            self._start()
+            for action in self.actions:
+                self._act(action)
+            self._run_on()
+            compare(self)
+            self._no_other_refusal()
+        except Disagreement as error:
+            failed = str(error)
+        cited = {rule for fact in self.facts for rule in fact.rules}
+        return CaseReport(
+            id=self.example["id"],
+            title=self.example["title"],
+            passed=not failed,
+            agreed=tuple(self.agreed),
+            completed=tuple(self.notes),
+            disagreement=failed,
+            rules=tuple(sorted(cited)),
+        )
+
+    def read(self, action: Json, state: State) -> list[c.HouseAnswer]:
+        return read_answers(action, state)
+
+    def _no_other_refusal(self) -> None:
+        """A refusal that nobody expects is a disagreement."""
+        wanted = self.expected.get("results", ())
+        expected = any(isinstance(one, dict) and "rejected" in one for one in wanted)
+        if self.refusal is not None and not expected and self.expected.get("accepted") is not False:
+            raise Disagreement(f"refused: {self.refusal}")
+
+    def _start(self) -> None:
+        setup = self.example.get("setup", {})
+        if any(action["do"] in SET_UPS for action in self.actions):
+            self._start_game(setup)
+            return
+        try:
+            partial = read_setup(setup, self.actions, self.edition)
+            whole = complete(partial, self.edition)
+        except PositionError as error:
+            raise CaseError(f"{self.example['id']}: {error}") from error
+        self.notes += whole.notes
+        self.own_steps = {*partial.westeros_cards.values()} | (
+            {"assign-orders"} if partial.at.step == "planning" else set()
+        )
+        command = Start(whole.state.charter, position=whole.state, hidden=whole.hidden, reason=self.example["id"])
+        ruling = THRONES.decide(THRONES.blank(), command)
+        number = next(i for i, fact in enumerate(ruling.facts) if isinstance(fact, f.HiddenStated)) + 1
+        self.before = _folded(THRONES.blank(), ruling.facts[:number])
+        self._take(self.before, ruling.facts[number:], ruling.state)
+
+    def _start_game(self, setup: Json) -> None:
+        setup = dict(setup)
+        houses = tuple(sorted(setup.pop("players")))
+        switches = msgspec.convert(setup.pop("config", {}), Switches)
+        if setup:
+            raise CaseError(f"set-up not understood: {', '.join(sorted(setup))}")
+        decks = {"wildling": self.edition.wildling_deck, **self.edition.westeros_decks}
+        self.notes.append("decks: canonical order")
+        command = Start(Charter(self.edition.tables.id, houses, switches, chance="imposed"), decks=decks)
+        ruling = THRONES.decide(THRONES.blank(), command)
+        self.before = THRONES.blank()
+        self._take(self.before, ruling.facts, ruling.state)
+
+    def _take(self, state: State, facts: Sequence[Fact], after: State) -> None:
+        """Take a ruling over: ``shown`` is the position before the game went on to another step."""
+        self.facts += facts
+        self.state = after
+        self.last = tuple(facts)
+        self.shown = state
+        for fact in facts:
+            own = isinstance(fact, f.StepBegan) and fact.step in self.own_steps
+            if isinstance(fact, f.StepBegan | f.RoundBegan) and not own and self.shown.round:
+                return
+            self.shown = THRONES.evolve(self.shown, fact)
+
+    @property
+    def game(self) -> Game:
+        return THRONES.rules_of(self.shown).game(self.shown)
+
+    def _act(self, action: Json) -> None:
+        name = action["do"]
+        if name.startswith("query-"):
+            self.queries.append(self._query(action))
+            self.submissions.append(self.queries[-1])
+        elif name == "move-influence":
+            fields = _Fields(action)
+            game = self.game
+            game.move_marker(fields.need("house", "by"), fields.need("track"), fields.need("to"), "2E-TRK-8")
+            fields.finish()
+            self._take(self.shown, tuple(game.facts), game.state)
+        elif name == "resolve-westeros-card":
+            self._resolve(action)
+        elif name in ENGINE_STEPS:
+            _Fields(action).finish()
+        else:
+            self._submit(action)
+
+    def _resolve(self, action: Json) -> None:
+        """The card's turn has come, once everything before it is answered."""
+        fields = _Fields(action)
+        card = fields.need("card")
+        fields.finish()
+        for _ in range(MOST_DEFAULTS):
+            if any(isinstance(fact, f.StepBegan) and fact.step == card for fact in self.facts):
+                return
+            self._default()
+        raise Disagreement(f"{card} is never resolved")
+
+    def _submit(self, action: Json) -> None:
+        for answer in read_answers(action, self.state):
+            if self._was_forced(answer):
+                continue
+            self._wait_for(answer)
+            # What an action leaves out, such as the embattled area, is read at the moment of its decision.
+            answer = next(one for one in read_answers(action, self.state) if one.house == answer.house)
+            self.answered.append((action, self.state, answer))
+            try:
+                ruling = THRONES.decide(self.state, answer)
+            except Refusal as refusal:
+                self.refusal = refusal
+                self.submissions.append({"rejected": list(refusal.rules)})
+                return
+            self._take(self.state, ruling.facts, ruling.state)
+        self.submissions.append({"accepted": True})
+
+    def _was_forced(self, answer: c.HouseAnswer) -> bool:
+        """Whether the rules have applied this answer already, because there was no other."""
+        return any(isinstance(fact, Answered) and fact.how == "forced" and fact.answer == answer for fact in self.last)
+
+    def _wait_for(self, answer: c.HouseAnswer) -> None:
+        """Let the defaults answer for decisions that the example does not speak of."""
+        for _ in range(MOST_DEFAULTS):
+            owed = THRONES.decisions(self.state)
+            if any(one.player == answer.house and one.kind == answer.kind for one in owed):
+                return
+            if not owed or self.state.is_over:
+                raise Disagreement(f"{answer.house} is never asked for {answer.kind}")
+            self._default()
+        raise Disagreement(f"{answer.house} is never asked for {answer.kind}")
+
+    def _default(self) -> None:
+        owed = THRONES.decisions(self.state)
+        if not owed:
+            raise Disagreement("nobody is asked any more")
+        self.notes.append(f"default: {owed[0].player} {owed[0].kind}")
+        ruling = THRONES.decide(self.state, PassDeadline(player=owed[0].player))
+        self._take(self.state, ruling.facts, ruling.state)
+
+    def _run_on(self) -> None:
+        """A combat whose outcome is expected goes on to its end by defaults."""
+        combat = self.expected.get("combat")
+        early = {"area", "attacker", "defender", "origin", "support", "initial-strength", "breakdown"}
+        late = isinstance(combat, dict) and set(combat) - early
+        while late and self.state.combat is not None:
+            self._default()
+
+    # Queries
+
+    def _query(self, action: Json) -> Any:
+        fields = _Fields(action)
+        name = fields.name.removeprefix("query-")
+        if name not in _QUERIES:
+            raise CaseError(f"unknown query {name}")
+        answer = _QUERIES[name](self, fields)
+        fields.finish()
+        return answer
+
+
+def _folded(state: State, facts: Iterable[Fact]) -> State:
+    for fact in facts:
+        state = THRONES.evolve(state, fact)
+    return state
+
+
+def _march_destinations(example: _Example, fields: _Fields) -> list[str]:
+    game, origin, unit = example.game, fields.need("from"), fields.need("unit")
+    house = game.state.house_in(origin)
+    assert house is not None
+    options: Marches = march_options(game, house, origin)
+    one = c.MarchOrder(house, origin)
+    there = options.origins[origin].to
+    return [
+        to for to in sorted(there) if options.is_legal(msgspec.structs.replace(one, moves=(c.Move(to, {unit: 1}),)))
+    ]
+
+
+def _stars(example: _Example, fields: _Fields) -> Any:
+    house = fields.take("by")
+    game = example.game
+    return game.stars(house) if house else {one: game.stars(one) for one in game.houses}
+
+
+def _compliance(example: _Example, fields: _Fields) -> bool:
+    game, house = example.game, fields.need("by")
+    return complies(fields.take("armies", default=game.sizes(house).values()), game.supply_limit(house))
+
+
+def _retreats(example: _Example, fields: _Fields) -> list[str]:
+    game = example.game
+    combat = game.state.combat
+    assert combat is not None and combat.loser is not None
+    house = fields.take("by", default=combat.loser)
+    return list(legal_areas(game, house, participating(game, combat, house))[0])
+
+
+_QUERIES: dict[str, Callable[[_Example, _Fields], Any]] = {
+    "controller": lambda example, fields: example.game.controller(fields.need("area")),
+    "supply-limit": lambda example, fields: list(example.game.supply_limit(fields.need("by"))),
+    "compliance": _compliance,
+    "armies": lambda example, fields: list(armies(example.game.sizes(fields.need("by")).values())),
+    "stars": _stars,
+    "march-destinations": _march_destinations,
+    "ship-placements": lambda example, fields: list(ship_places(example.game, fields.need("by"), fields.need("area"))),
+    "raid-targets": lambda example, fields: list(targets(example.game, fields.need("from", "area"))),
+    "retreat-areas": _retreats,
+    "adjacent": lambda example, fields: example.game.board.are_adjacent(fields.need("from"), fields.need("to")),
+    "pool": lambda example, fields: example.shown.pool(fields.need("by")),
+    "power": lambda example, fields: example.shown.power[fields.need("by")],
+}

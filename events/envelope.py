@@ -58,7 +58,7 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def number(self) -> int:
-        """The place in the inbox: 1, 2, 3 …"""
+        """The place in the inbox, counted from 1."""
         return number_of(self.inbox)
 
     @property

@@ -260,7 +260,7 @@ class _Run:
     def _owed(self, expect: Expect, state: State) -> Iterator[tuple[str, str]]:
         decisions = THRONES.decisions(state)
         if expect.asked is not None:
-            wanted = [asked for asked in expect.asked]
+            wanted = list(expect.asked)
             found = [_as_asked(decision) for decision in decisions]
             missing = [one for one in wanted if not any(_is_asked(one, other) for other in found)]
             spare = [other for other in found if not any(_is_asked(one, other) for one in wanted)]
@@ -331,7 +331,8 @@ def read_answer(words: Lexicon, state: State, answer: Answer) -> c.HouseAnswer:
     """A command from text or JSON. Raises :class:`CaseError` when it cannot be read."""
     try:
         if not isinstance(answer, str):
-            return msgspec.convert(answer, c.AnyAnswer)
+            command: c.HouseAnswer = msgspec.convert(answer, c.AnyAnswer)
+            return command
         return parse(answer, house=None, lexicon=words, open_decisions=THRONES.decisions(state))
     except (NotationError, msgspec.ValidationError) as error:
         raise CaseError(f"{answer}: {error}") from error

@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from domain.kernel.decision import Answer
-from domain.thrones.pieces import AreaId, CardId, HouseId, OrderId, Unit, Units
+from domain.thrones.pieces import AreaId, HouseId, OrderId, Unit, Units
 
 Chosen = dict[AreaId, Units]
 """A set of units, by area."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from typing import Any
 
 import msgspec
 
@@ -113,6 +114,7 @@ class Edition:
         westeros_cards: Mapping[CardId, type[Procedure]],
         rule_of_card: Mapping[CardId, str],
         wildling_cards: Mapping[CardId, type[Procedure]],
+        card_texts: Mapping[CardId, Any],
         procedures: tuple[type[Procedure], ...],
     ) -> None:
         self.tables = tables
@@ -120,6 +122,8 @@ class Edition:
         self.phases = phases
         self.westeros_cards = westeros_cards
         self.rule_of_card = rule_of_card
+        # House card texts are written in a vocabulary that needs the game, and so this class: read them with text_of.
+        self.card_texts = card_texts
         self.wildling_procedures = wildling_cards
         known = {setup, *phases, *westeros_cards.values(), *wildling_cards.values(), *procedures}
         self.procedures: dict[str, type[Procedure]] = {

@@ -550,9 +550,9 @@ def _plain(frame: Procedure) -> Frame:
 
 
 def _quiet_card(deck: tuple[CardId, ...]) -> CardId:
-    """A card of the deck that changes as little as possible: one without effect, else the first."""
+    """A card of the deck that asks nobody anything: one without effect, else the last in canonical order."""
     quiet = [card for card in deck if "last-days-of-summer" in card]
-    return (quiet or [deck[0]])[0]
+    return (quiet or [deck[-1]])[0]
 
 
 def _engine_step(step: str) -> str:

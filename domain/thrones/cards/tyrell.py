@@ -10,6 +10,7 @@ from domain.thrones.cards.vocabulary import (
     Noted,
     always,
     destroy_participating,
+    effects_in_play,
     has_won,
     participating,
 )
@@ -20,10 +21,8 @@ from domain.thrones.state import Combat
 
 def footmen_to_destroy(game: Game, combat: Combat, house: HouseId) -> tuple[str, ...]:
     """Mace: a participating Footman of the opponent, routed or not; none against The Blackfish (2E-HCX-13)."""
-    from domain.thrones.cards.house_cards import effects_in_play
-
     opponent = combat.opponent(house)
-    if any(isinstance(effect, NoCasualties) for effect in effects_in_play(combat, opponent)):
+    if any(isinstance(effect, NoCasualties) for effect in effects_in_play(game, combat, opponent)):
         return ()
     units = participating(game, combat, opponent)
     return tuple(unit for unit in ("footman", "routed-footman") if units.get(unit))

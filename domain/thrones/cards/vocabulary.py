@@ -157,3 +157,37 @@ def timed(text: CardText, timing: Timing) -> Applies | Asks | None:
         if isinstance(effect, Applies | Asks) and effect.timing == timing:
             return effect
     return None
+
+
+def text_of(game: Game, card: CardId) -> CardText:
+    """What a card's text does in this edition."""
+    text: CardText = game.edition.card_texts[card]
+    return text
+
+
+def text_in_play(game: Game, combat: Combat, house: HouseId) -> CardText | None:
+    """The text of the card that a House has in play, if it has one."""
+    card = combat.cards.get(house)
+    return text_of(game, card) if card else None
+
+
+def effects_in_play(game: Game, combat: Combat, house: HouseId) -> tuple[Effect, ...]:
+    text = text_in_play(game, combat, house)
+    return text.effects if text else ()
+
+
+def is_spared_casualties(game: Game, combat: Combat, house: HouseId) -> CardText | None:
+    """The card that spares its owner casualties, if one is in play."""
+    text = text_in_play(game, combat, house)
+    return text if text and any(isinstance(effect, NoCasualties) for effect in text.effects) else None
+
+
+def noted(game: Game, combat: Combat, house: HouseId, step: str) -> CardText | None:
+    """The card whose win-or-lose effect takes place in ``step``; none when the combat was stopped."""
+    text = text_in_play(game, combat, house)
+    if text is None or combat.stopped:
+        return None
+    for effect in text.effects:
+        if isinstance(effect, Noted) and effect.step == step and effect.when(game, combat, house):
+            return text
+    return None

@@ -9,7 +9,7 @@ from domain.thrones.game import Game, decision
 from domain.thrones.options import Words
 from domain.thrones.pieces import BLADE, RAVEN, THRONE, CardId
 from domain.thrones.procedures.bidding import ClashOfKings
-from domain.thrones.procedures.consolidation import game_of_thrones_income
+from domain.thrones.procedures.income import game_of_thrones_income
 from domain.thrones.procedures.mustering import Mustering
 from domain.thrones.procedures.supply import Supply
 from domain.thrones.procedures.wildlings import WildlingAttack

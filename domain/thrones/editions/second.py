@@ -6,7 +6,7 @@ from importlib.resources import files
 
 import msgspec
 
-from domain.thrones.cards import westeros_cards, wildling_cards
+from domain.thrones.cards import house_cards, westeros_cards, wildling_cards
 from domain.thrones.edition import Edition, Tables
 from domain.thrones.procedures.abilities import Abilities
 from domain.thrones.procedures.action_phase import ActionPhase
@@ -36,6 +36,7 @@ SECOND_EDITION = Edition(
     westeros_cards=westeros_cards.CARDS,
     rule_of_card=westeros_cards.RULES,
     wildling_cards=wildling_cards.CARDS,
+    card_texts=house_cards.TEXTS,
     procedures=(
         Play,
         Raids,

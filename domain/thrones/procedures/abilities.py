@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from domain.kernel.procedure import Done, Next, Procedure, Wait
 from domain.thrones import facts as f
-from domain.thrones.cards.house_cards import TEXTS
-from domain.thrones.cards.vocabulary import Applies, Asks, CardText, Noted, Timing, timed
+from domain.thrones.cards.vocabulary import Applies, Asks, CardText, Noted, Timing, text_of, timed
 from domain.thrones.commands import CardAbility
 from domain.thrones.game import Game, decision
 from domain.thrones.options import Words
@@ -63,7 +62,7 @@ class Abilities(Procedure, frozen=True, tag=True):
         """The next combatant with an unresolved ability of this timing whose condition holds."""
         cards = self._cards(combat)
         for house in game.turns((), among=combat.combatants):
-            text = TEXTS[cards[house]] if house in cards else None
+            text = text_of(game, cards[house]) if house in cards else None
             if text is None or text.card in self.resolved:
                 continue
             effect = timed(text, self.timing)
@@ -84,7 +83,7 @@ class Abilities(Procedure, frozen=True, tag=True):
         combat = game.state.combat
         assert combat is not None
         house = next(one for one, card in sorted(self._cards(combat).items()) if card == self.current)
-        text = TEXTS[self.current]
+        text = text_of(game, self.current)
         effect = timed(text, self.timing)
         assert isinstance(effect, Asks)
         words = effect.words(game, combat, house)
@@ -97,7 +96,7 @@ class Abilities(Procedure, frozen=True, tag=True):
     def apply(self, game: Game, answer: CardAbility) -> Next:
         combat = game.state.combat
         assert combat is not None
-        text = TEXTS[self.current]
+        text = text_of(game, self.current)
         effect = timed(text, self.timing)
         assert isinstance(effect, Asks)
         resolved = f.AbilityResolved(house=answer.house, card=self.current)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from domain.kernel.procedure import Done, Next, Procedure, Wait
 from domain.thrones import commands as c
 from domain.thrones import facts as f
-from domain.thrones.cards.house_cards import is_spared_casualties
-from domain.thrones.cards.vocabulary import destroy_participating, participating
+from domain.thrones.cards.vocabulary import destroy_participating, is_spared_casualties, participating
 from domain.thrones.game import Game, decision
 from domain.thrones.options import SomeUnits, subsets
 from domain.thrones.pieces import HouseId, Units, is_routed, size
@@ -59,7 +58,7 @@ class Casualties(Procedure, frozen=True, tag=True):
         walls = sum(line.amount for line in icon_lines(game, combat, loser, "fortifications"))
         able = size(eligible(game, combat, loser))
         number = max(0, min(swords - walls, able))
-        spared = is_spared_casualties(combat, loser)
+        spared = is_spared_casualties(game, combat, loser)
         if spared and swords > walls:
             prevented = f.CasualtiesPrevented(house=loser, card=spared.card)
             game.emit(prevented, spared.rule, "2E-HCX-13")
@@ -93,7 +92,7 @@ class Casualties(Procedure, frozen=True, tag=True):
             if owner in self.skulls or card is None or not game.edition.tides[card].skulls:
                 continue
             struck = combat.opponent(owner)
-            spared = is_spared_casualties(combat, struck)
+            spared = is_spared_casualties(game, combat, struck)
             if spared:
                 game.emit(f.CasualtiesPrevented(house=struck, card=spared.card), spared.rule, "2E-HCX-13")
             elif eligible(game, combat, struck):

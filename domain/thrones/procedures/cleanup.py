@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from domain.kernel.procedure import Do, Done, Next, Procedure, Wait
 from domain.thrones import facts as f
-from domain.thrones.cards.house_cards import noted
+from domain.thrones.cards.vocabulary import noted
 from domain.thrones.commands import RetreatLosses
 from domain.thrones.game import Game, decision
 from domain.thrones.options import SomeUnits

@@ -7,7 +7,7 @@ from typing import Any
 from domain.kernel.decision import Decision
 from domain.kernel.procedure import Collect, Do, Done, Next, Procedure, Wait
 from domain.thrones import facts as f
-from domain.thrones.cards.house_cards import noted
+from domain.thrones.cards.vocabulary import noted
 from domain.thrones.commands import BladeRedraw, BladeStrength, HouseCardChoice
 from domain.thrones.game import Game, decision
 from domain.thrones.options import Words

@@ -1,4 +1,4 @@
-"""Consolidate Power: step 3 of the action phase (section 17), and the income that the cards bring (section 11)."""
+"""Consolidate Power: step 3 of the action phase (section 17)."""
 
 from __future__ import annotations
 
@@ -8,21 +8,9 @@ from domain.thrones.commands import Consolidate
 from domain.thrones.game import Game, decision
 from domain.thrones.options import ConsolidateChoices
 from domain.thrones.pieces import AreaId, HouseId
+from domain.thrones.procedures.income import collect, is_port_blocked
 from domain.thrones.procedures.mustering import MusterIn, can_muster
 from domain.thrones.procedures.turns import next_turn
-
-
-def is_port_blocked(game: Game, house: HouseId, port: AreaId) -> bool:
-    """Whether an enemy Ship lies in the sea area of a port."""
-    return game.is_enemy_in(house, game.board.sea_of(port))
-
-
-def collect(game: Game, house: HouseId, area: AreaId) -> None:
-    """The Power that an order in this area brings (2E-CP-3, 2E-CP-4, 2E-CP-7)."""
-    if game.board.is_land(area):
-        game.gain_power(house, 1 + game.board[area].power, "2E-CP-3")
-    elif game.board.is_port(area) and not is_port_blocked(game, house, area):
-        game.gain_power(house, 1, "2E-CP-7", "2E-PRT-9")
 
 
 def uses(game: Game, house: HouseId, area: AreaId) -> tuple[str, ...]:
@@ -72,18 +60,3 @@ class ConsolidatePower(Procedure, frozen=True, tag=True):
             return Do(MusterIn(house=house, area=area, instead_of_power=True), then=after)
         collect(game, house, area)
         return after
-
-
-def game_of_thrones_income(game: Game, *rules: str, ports: bool) -> None:
-    """Every House gains Power for power icons, and for ports where they pay (2E-GOT-1 to 2E-GOT-3)."""
-    for house in game.houses:
-        icons = sum(game.board[area].power for area in game.controlled(house))
-        if icons:
-            game.gain_power(house, icons, *rules, "2E-GOT-2", "2E-GOT-3")
-        open_ports = [
-            port
-            for port in game.board.ports
-            if game.state.house_in(port) == house and not is_port_blocked(game, house, port)
-        ]
-        if ports and open_ports:
-            game.gain_power(house, len(open_ports), *rules, "2E-PRT-11")

@@ -15,6 +15,7 @@ from domain.thrones.armies import complies
 from domain.thrones.commands import Muster, MusterStep
 from domain.thrones.game import Game, decision
 from domain.thrones.pieces import AreaId, HouseId, is_routed, routed
+from domain.thrones.procedures.income import collect
 
 UPGRADES = ("knight", "siege-engine")
 
@@ -240,8 +241,6 @@ class MusterIn(Procedure, frozen=True, tag=True):
         for step in answer.steps:
             self._step(game, step)
         if self.instead_of_power and not answer.steps:
-            from domain.thrones.procedures.consolidation import collect
-
             collect(game, self.house, self.area)
         return Done()
 

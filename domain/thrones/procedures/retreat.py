@@ -5,8 +5,7 @@ from __future__ import annotations
 from domain.kernel.procedure import Done, Next, Procedure, Wait
 from domain.thrones import facts as f
 from domain.thrones.armies import least_loss
-from domain.thrones.cards.house_cards import noted
-from domain.thrones.cards.vocabulary import destroy_participating, participating
+from domain.thrones.cards.vocabulary import destroy_participating, noted, participating
 from domain.thrones.commands import RetreatArea, RetreatLosses
 from domain.thrones.game import Game, decision
 from domain.thrones.options import SomeUnits, Words

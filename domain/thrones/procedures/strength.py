@@ -7,14 +7,15 @@ so that a total can be checked by anybody from the facts alone.
 from __future__ import annotations
 
 from domain.thrones import facts as f
-from domain.thrones.cards.house_cards import effects_in_play, text_in_play
 from domain.thrones.cards.vocabulary import (
     Bonus,
     DoublesDefense,
     RaisesUnits,
     ZeroesPrintedStrength,
     ZeroesShips,
+    effects_in_play,
     participating,
+    text_in_play,
 )
 from domain.thrones.facts import Line
 from domain.thrones.game import Game
@@ -44,8 +45,8 @@ def value_of(
         return value, rules
     zeroed = False
     for house in game.turns((), among=combat.combatants):
-        for effect in effects_in_play(combat, house):
-            rule = text_in_play(combat, house)
+        for effect in effects_in_play(game, combat, house):
+            rule = text_in_play(game, combat, house)
             assert rule is not None
             if (
                 isinstance(effect, ZeroesShips)
@@ -105,8 +106,8 @@ def _order_lines(game: Game, combat: Combat, house: HouseId) -> list[Line]:
     if token_there is None or token_there.type != "defense" or game.state.orders[combat.area].house != house:
         return []
     lines = [Line("order", token_there.id, token_there.modifier, ("2E-CBT-19", "2E-ORD-3"), combat.area)]
-    if any(isinstance(effect, DoublesDefense) for effect in effects_in_play(combat, house)):
-        card = text_in_play(combat, house)
+    if any(isinstance(effect, DoublesDefense) for effect in effects_in_play(game, combat, house)):
+        card = text_in_play(game, combat, house)
         assert card is not None
         lines.append(Line("order", card.card, token_there.modifier, (card.rule,), combat.area))
     return lines
@@ -130,14 +131,14 @@ def initial_lines(game: Game, combat: Combat, house: HouseId) -> list[Line]:
 
 def card_lines(game: Game, combat: Combat, house: HouseId) -> list[Line]:
     """The House card in play: its printed strength and what its text adds, not below 0 (2E-CBT-27)."""
-    text = text_in_play(combat, house)
+    text = text_in_play(game, combat, house)
     if text is None:
         return []
     printed = game.edition.cards[text.card].strength
     rules: tuple[str, ...] = (text.rule, "2E-CBT-26", "2E-HC-1")
     opponent = combat.opponent(house)
-    if any(isinstance(effect, ZeroesPrintedStrength) for effect in effects_in_play(combat, opponent)):
-        balon = text_in_play(combat, opponent)
+    if any(isinstance(effect, ZeroesPrintedStrength) for effect in effects_in_play(game, combat, opponent)):
+        balon = text_in_play(game, combat, opponent)
         assert balon is not None
         printed, rules = 0, (*rules, balon.rule)
     lines = [Line("card", text.card, printed, rules, house=house)]
@@ -184,7 +185,7 @@ def count(game: Game, combat: Combat, stage: str, house: HouseId) -> int:
 def icon_lines(game: Game, combat: Combat, house: HouseId, icon: str) -> tuple[Line, ...]:
     """Swords or fortifications: printed, from the text, from the Tides card (2E-CAS-5)."""
     lines = []
-    text = text_in_play(combat, house)
+    text = text_in_play(game, combat, house)
     if text is not None:
         printed = getattr(game.edition.cards[text.card], icon)
         if printed:

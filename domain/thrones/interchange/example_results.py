@@ -305,6 +305,8 @@ def _skipped(happened: Happened, wanted: Any) -> None:
 def _forced(happened: Happened, wanted: Sequence[Json]) -> None:
     """Answers that the rules applied, with the rule that the facts after it cite."""
     for one in wanted:
+        if not isinstance(one, dict):
+            raise CaseError(f"forced: not an action: {one}")
         action = {key: value for key, value in one.items() if key != "reason"}
         rules = _rules_of_forced(happened, action)
         if rules is None or ("reason" in one and one["reason"] not in rules):

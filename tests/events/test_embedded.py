@@ -36,6 +36,8 @@ print(servers.store_url, flush=True)
 time.sleep(600)
 """
 
+ROOT = Path(__file__).parents[2]
+
 
 def _other_rookery(directory: Path) -> subprocess.Popen[str]:
     process = subprocess.Popen([sys.executable, "-c", HOLD, str(directory)], stdout=subprocess.PIPE, text=True)
@@ -168,11 +170,21 @@ def test_a_directory_that_cannot_be_written_is_refused(tmp_path: Path, place: st
         Embedded(tmp_path / place).start()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_read_only_directory_is_refused(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    with pytest.raises(DirectoryNotWritable, match="cannot be written"):
-        Embedded(tmp_path).start()
+def test_a_directory_of_somebody_else_is_refused() -> None:
+    """As an ordinary user, also where the tests run as root, who may write everywhere."""
+    script = (
+        "import os, tempfile\n"
+        "from events.embedded import DirectoryNotWritable, Embedded\n"
+        "home = tempfile.mkdtemp()\n"
+        "os.chmod(home, 0o500)\n"
+        "os.geteuid() == 0 and os.setuid(65534)\n"
+        "try:\n"
+        "    Embedded(home).start()\n"
+        "except DirectoryNotWritable as error:\n"
+        "    print(error)\n"
+    )
+    told = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "cannot be written" in told.stdout
 
 
 def test_a_taken_port_is_refused_and_free_ports_are_found(tmp_path: Path) -> None:

@@ -13,13 +13,21 @@ import time
 from pathlib import Path
 from typing import Any
 
+from domain.thrones import commands as c
+from domain.thrones.charter import Charter, Switches
+from domain.thrones.ruleset import THRONES
+from domain.thrones.start import Start
 from events.envelope import Receipt, encode, submission
 from events.errors import GameUnknown, StoreAway
-from events.ruling import Line
+from events.ruling import Judge, Line
 from events.store import Store, connect
-from tests import toy
-from tests.recording import JUDGE, SEAT_OF, SEATS
 from worker.jobs import make_bell
+
+JUDGE = Judge(THRONES)
+HOUSES = ("baratheon", "lannister", "stark")
+SEAT_OF = {house: f"seat-{house[0]}" for house in HOUSES}
+SEATS = {seat: house for house, seat in SEAT_OF.items()}
+CHARTER = Charter("second-edition", HOUSES, Switches(tides_of_battle="on"), SEATS)
 
 PARALLEL = 3
 """Games a bot plays at once."""
@@ -76,7 +84,9 @@ class Bot:
 
     def _send_once(self, game: str, seat: str, key: str, command: bytes) -> Receipt:
         if seat == "-":
-            return self.store.create(game, "toy", "1", submission(command, seat=None, cause="system", key=key))
+            return self.store.create(
+                game, THRONES.name, THRONES.version, submission(command, seat=None, cause="system", key=key)
+            )
         return self.store.submit(game, submission(command, seat=seat, key=key))
 
     def begin_and_send(self, game: str, seat: str, command: Any) -> None:
@@ -96,11 +106,11 @@ class Bot:
         begun = sorted({game for game, seat, _ in self.journal.tried.values() if seat == "-" and f"-{slot}." in game})
         game = begun[-1] if begun else ""
         line = self._line(game) if game else None
-        if line is None or toy.RULES.is_over(line.state):
-            opening = toy.Begin(seats=SEATS, seed=f"{self.chance.getrandbits(256):064x}", rounds=12)
+        if line is None or THRONES.is_over(line.state):
+            opening = Start(charter=CHARTER, seed=f"{self.chance.getrandbits(256):064x}")
             self.begin_and_send(f"{self.name}-{slot}.{len(begun):04}", "-", opening)
             return
-        open_now = toy.owed(line.state)
+        open_now = THRONES.decisions(line.state)
         if not open_now:
             time.sleep(0.01)  # the opening is not ruled on yet
             return
@@ -111,9 +121,9 @@ class Bot:
         seat = SEAT_OF[decision.player]
         mood = self.chance.random()
         if mood < 0.08:
-            self.begin_and_send(game, seat, toy.Bid(by=decision.player, coins=500))
+            self.begin_and_send(game, seat, c.InfluenceBid(house=decision.player, track="fiefdoms", bid=500))
         elif mood < 0.12:
-            self.begin_and_send(game, self.chance.choice(sorted(SEATS)), toy.Keep(by="red", keep=True))
+            self.begin_and_send(game, self.chance.choice(sorted(SEATS)), c.RavenCard(house="stark", choice="top"))
         elif mood < 0.15:
             self.begin_and_send(game, seat, b'{"kind":"nonsense"}')
         else:

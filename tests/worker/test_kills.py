@@ -23,8 +23,7 @@ from events import codec
 from events.embedded import ROLES, Embedded
 from events.store import Store
 from events.verify import verify_store
-from tests.recording import JUDGE
-from tests.worker.bot import Journal
+from tests.worker.bot import JUDGE, Journal
 from worker.settings import Settings
 
 KILLS = int(os.environ.get("ROOKERY_KILLS", "30"))
@@ -45,7 +44,7 @@ class Theatre:
         settings = Settings(
             store_url=self.servers.store_url,
             queue_url=self.servers.queue_url,
-            rules=("tests.toy:RULES",),
+            rules=("domain.thrones.ruleset:THRONES",),
             bells=2,
             linger_seconds=0.5,
             longest_seconds=3.0,

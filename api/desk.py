@@ -7,6 +7,7 @@ positions, and shows everybody only what he may see.
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -33,6 +34,9 @@ from events.store import Store
 from worker.adjudicate import Warm
 from worker.session import Bell
 
+_SEAT = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+"""What a seat may be called. Not "organiser": tokens are kept by seat, beside the organiser's."""
+
 
 class NotAllowed(Exception):
     """The caller may not do that. ``needed`` says whose token would do."""
@@ -40,6 +44,15 @@ class NotAllowed(Exception):
     def __init__(self, needed: str) -> None:
         super().__init__(f"This needs the token of {needed}.")
         self.needed = needed
+
+
+class NoSuchVersion(FromTheFuture):
+    """A version was asked for that the ledger does not have."""
+
+    def __init__(self, at: int, current: int) -> None:
+        Exception.__init__(self, f"There is no version {at}: the ledger has {current} entries.")
+        self.at = at
+        self.current = current
 
 
 class NewGame(msgspec.Struct, frozen=True):
@@ -125,6 +138,9 @@ class Desk:
             raise Refusal("wrong-number-of-players", ("2E-SET-1",), players=players, allowed=counts)
         houses = tuple(sorted(EDITIONS[edition].players(players).houses))
         given = dict(seats) if seats is not None else {secrets.token_hex(4): house for house in houses}
+        for seat in given:
+            if not _SEAT.fullmatch(seat) or seat == ORGANISER:
+                raise Refusal("bad-seat", seat=seat)
         try:
             chosen = msgspec.convert(dict(switches), Switches)
         except msgspec.ValidationError as error:
@@ -174,11 +190,11 @@ class Desk:
     # Reading
 
     def line(self, game: str, at: int | None = None) -> Line:
-        """The fold of the ledger, up to version ``at`` or to its end. Raises FromTheFuture, GameUnknown."""
+        """The fold of the ledger, up to version ``at`` or to its end. Raises NoSuchVersion, GameUnknown."""
         self.store.record(game)
         current = self.store.version(game)
         if at is not None and not 0 <= at <= current:
-            raise FromTheFuture(at, current)
+            raise NoSuchVersion(at, current)
         warm = self.warm.get(game)
         if at is not None and at != current:
             usable = warm if warm is not None and warm.version <= at else None

@@ -10,6 +10,23 @@ import sys
 from typing import Any, TextIO
 
 import structlog
+from structlog.tracebacks import ExceptionDictTransformer
+
+_TRACEBACKS = structlog.processors.ExceptionRenderer(ExceptionDictTransformer(show_locals=False))
+"""Tracebacks without the values of locals, which may be somebody's secret."""
+
+
+class _Bridge(logging.Handler):
+    """What libraries say through the standard library's logging, as lines like our own."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        level = record.levelno if record.levelno in _LEVELS else logging.INFO
+        said = {"exc_info": error} if error is not None else {}
+        structlog.get_logger().log(level, record.getMessage(), logger=record.name, **said)
+
+
+_LEVELS = (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR, logging.CRITICAL)
 
 
 def configure(level: str = "info", stream: TextIO | None = None) -> None:
@@ -21,16 +38,18 @@ def configure(level: str = "info", stream: TextIO | None = None) -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     if sink.isatty():
-        shared.append(structlog.dev.ConsoleRenderer())
+        shared.append(structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback))
     else:
-        # Tracebacks without the values of locals, which may be somebody's secret.
-        shared += [structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer()]
+        shared += [_TRACEBACKS, structlog.processors.JSONRenderer()]
     structlog.configure(
         processors=shared,
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
         logger_factory=structlog.PrintLoggerFactory(sink),
         cache_logger_on_first_use=False,
     )
+    root = logging.getLogger()
+    root.handlers = [*(one for one in root.handlers if not isinstance(one, _Bridge)), _Bridge()]
+    root.setLevel(max(logging.WARNING, logging.getLevelNamesMapping()[level.upper()]))
 
 
 def logger() -> Any:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import threading
@@ -66,9 +65,17 @@ def _stop_on_signals() -> None:
         signal.signal(number, lambda *_: jobs.STOP.set())
 
 
+def end_with_parent() -> None:
+    """End when the process at the other end of our standard input does, however it ends."""
+    while os.read(0, 4096):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
 def main() -> None:
     log.configure(os.environ.get("ROOKERY_LOG", "info"))
-    logging.basicConfig(level=logging.WARNING)
+    if os.environ.get("ROOKERY_TIED"):
+        threading.Thread(target=end_with_parent, daemon=True, name="parent").start()
     log.logger().info("worker-started", pid=os.getpid())
     work()
 

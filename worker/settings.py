@@ -4,6 +4,8 @@ ROOKERY_STORE   URL of the server with the record
 ROOKERY_QUEUE   URL of the server with RQ's keys; the same one when it is left out
 ROOKERY_RULES   the games it knows, "module:attribute" separated by commas
 ROOKERY_BELLS   how many sessions may work side by side (1)
+ROOKERY_LOG     what is logged: debug, info, warning, error (info)
+ROOKERY_TIED    set by a parent that holds our standard input open: end when it is closed
 """
 
 from __future__ import annotations

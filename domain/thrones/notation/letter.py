@@ -13,7 +13,7 @@ from domain.thrones.notation.parse import parse
 from domain.thrones.notation.words import Lexicon, NotationError
 from domain.thrones.pieces import HouseId
 
-HEADERS = ("game", "seat", "house", "round", "from", "to", "cc", "date", "subject")
+HEADERS = ("game", "seat", "token", "house", "round", "from", "to", "cc", "date", "subject")
 _HEADER = re.compile(rf"\s*({'|'.join(HEADERS)})\s*:\s*(.*?)\s*\Z", re.IGNORECASE)
 _GOES_ON = re.compile(r"(?:[,;:]|[-=]>|→)\s*\Z")
 

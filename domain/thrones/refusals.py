@@ -1,0 +1,197 @@
+"""Refusals in English: what was wrong, and what would be allowed instead. For letters, errors and logs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from domain.thrones.notation import short_order
+from domain.thrones.prose import Prose
+
+Params = Mapping[str, Any]
+
+
+def explain(code: str, params: Params, prose: Prose) -> str:
+    """A refusal as one or two sentences, without its rules. Unknown codes are told as they are."""
+    write = SENTENCES.get(code)
+    try:
+        if write is not None:
+            return write(prose, params)
+    except (KeyError, TypeError, AttributeError):
+        pass  # recorded by another version, with other params
+    told = ", ".join(f"{key}: {_plain(value)}" for key, value in params.items())
+    return f"{code.replace('-', ' ').capitalize()}{f' ({told})' if told else ''}."
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_plain(one)}" for key, one in value.items()) or "none"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_plain, value)) or "none"
+    return str(value)
+
+
+def _or(words: Iterable[str]) -> str:
+    """``a, b or c``."""
+    listed = list(words)
+    return " or ".join([", ".join(listed[:-1]), listed[-1]] if len(listed) > 1 else listed) or "nothing"
+
+
+def _areas(p: Prose, areas: Iterable[str]) -> str:
+    return _or(p.name(area) for area in areas)
+
+
+def _armies(p: Prose, x: Params) -> str:
+    return _plain(x["limit"]) or "none"
+
+
+def _available(p: Prose, x: Params) -> str:
+    """Units there are, in one place or by area."""
+    units = x["available"]
+    if units and all(isinstance(value, Mapping) for value in units.values()):
+        return "; ".join(f"{p.name(area)}: {p.units(force)}" for area, force in units.items())
+    return p.units(units)
+
+
+def _wrong_number(p: Prose, x: Params) -> str:
+    if "replace" in x:
+        return f"{x['replace']} Knights are to be replaced and {x['destroy']} destroyed."
+    wanted = x["required"] if "required" in x else f"{x['least']} to {x['most']}"
+    return f"Units chosen: {x['chosen']}; needed: {wanted}."
+
+
+def _not_an_option(p: Prose, x: Params) -> str:
+    if "order" in x:
+        return f"{short_order(x['order'])} cannot be put there. Possible: {_or(map(short_order, x['options']))}."
+    if "area" in x:
+        return f"That is no answer for {p.name(x['area'])}. Possible: {_or(x['options'])}."
+    return f"“{x['choice']}” is no answer here. Possible: {_or(x['options'])}."
+
+
+def _not_asked(p: Prose, x: Params) -> str:
+    return f"Nobody is asked for “{x['kind']}” now. Open: {_or(x['open'])}."
+
+
+def _seat(p: Prose, x: Params) -> str:
+    house = p.name(x["player"]) if x.get("player") else "the organiser"
+    who = f"Seat {x['seat']}" if x.get("seat") else "The organiser"
+    return f"{who} does not speak for {house}."
+
+
+def _closed(p: Prose, x: Params) -> str:
+    return f"Question {x['question']} is not open; the open one is {x['open']}."
+
+
+def _another(p: Prose, x: Params) -> str:
+    asked = ", ".join(map(p.name, x["open"])) or "nothing in particular"
+    return f"The open question is about {asked}, not about {', '.join(map(p.name, x['answered']))}."
+
+
+def _players(p: Prose, x: Params) -> str:
+    allowed = f" It is for {_or(map(str, x['allowed']))}." if "allowed" in x else ""
+    return f"The game is not for {x['players']} players.{allowed}"
+
+
+def _turn(p: Prose, x: Params) -> str:
+    return f"{p.name(x['player'])} is not asked now. Awaited: {p.listed(x['awaited'])}."
+
+
+def _number(p: Prose, x: Params) -> str:
+    return f"{x['number']} is not possible: {x['least']} to {x['most']}."
+
+
+def _unknown(what: str, field: str) -> Callable[[Prose, Params], str]:
+    def write(p: Prose, x: Params) -> str:
+        known = f" Known: {_or(x['known'])}." if x.get("known") else ""
+        return f"There is no {what} “{_plain(x[field])}”.{known}"
+
+    return write
+
+
+SENTENCES: dict[str, Callable[[Prose, Params], str]] = {
+    # The command itself
+    "unreadable": lambda p, x: f"The command cannot be read: {x['detail']}.",
+    "refused-in-secret": lambda p, x: "The answer was refused; its author can read why.",
+    "not-your-seat": _seat,
+    "not-started": lambda p, x: "The game has not begun.",
+    "already-started": lambda p, x: "The game has begun already.",
+    "game-over": lambda p, x: "The game is over.",
+    "question-closed": _closed,
+    "not-asked": _not_asked,
+    "not-your-turn": _turn,
+    "not-awaited": _turn,
+    "another-question": _another,
+    "no-drafts": lambda p, x: f"There are no drafts of “{x['kind']}”, only of orders.",
+    # Names
+    "unknown-house": lambda p, x: _unknown("House", "house" if "house" in x else "houses")(p, x),
+    "unknown-area": _unknown("area", "area"),
+    "unknown-order": _unknown("order", "order"),
+    "unknown-unit": _unknown("unit", "unit"),
+    "house-not-in-play": lambda p, x: f"{p.name(x['house'])} is not in this game, but {p.listed(x['houses'])} are.",
+    # The charter
+    "unknown-edition": _unknown("edition", "edition"),
+    "unknown-switch": lambda p, x: f"The switches cannot be set so: {x['problem']}.",
+    "wrong-number-of-players": _players,
+    "houses-do-not-fit": lambda p, x: f"So many players have {p.listed(x['allowed'])}.",
+    "houses-not-in-order": lambda p, x: "The Houses of a charter stand in ascending order.",
+    "seats-do-not-fit": lambda p, x: f"Every House needs one seat: {p.listed(x['houses'])}.",
+    "bad-seat": lambda p, x: (
+        f"“{x['seat']}” cannot be a seat: 1 to 64 of a-z, 0-9, '-', '_', '.', and not “organiser”."
+    ),
+    "dealing-needs-a-seed": lambda p, x: "Houses can be dealt only where chance comes from a seed.",
+    "seed-missing": lambda p, x: "The seed has 64 hexadecimal digits.",
+    "draws-are-not-stated-here": lambda p, x: "In this game draws come from its seed and cannot be stated.",
+    "draw-not-stated": lambda p, x: f"The order of the deck {p.name(x['deck'])} has to be stated first.",
+    "draw-impossible": lambda p, x: f"That cannot be drawn from {p.name(x['deck'])}: {x['problem']}.",
+    # Any decision
+    "not-an-option": _not_an_option,
+    "out-of-range": _number,
+    "units-not-there": lambda p, x: f"These units are not there to choose. There are {_available(p, x)}.",
+    "wrong-number-of-units": _wrong_number,
+    "not-the-eligible-orders": lambda p, x: f"Answer for exactly these orders: {_areas(p, x['orders'])}.",
+    "one-declaration-for-all": lambda p, x: "All orders of a House are declared alike.",
+    # Westeros phase
+    "not-the-tied-groups": lambda p, x: f"The tied groups are {'; '.join(p.listed(one) for one in x['groups'])}.",
+    "still-over-supply": lambda p, x: f"The armies still exceed the supply limit of {_armies(p, x)}.",
+    "more-than-needed": lambda p, x: f"{p.name(x['area'])} loses more than the supply limit demands.",
+    "muster-something": lambda p, x: "This order must muster at least one unit.",
+    # Planning
+    "orders-missing": lambda p, x: f"Orders are missing in {_areas(p, x['areas'])}; {x['required']} are needed.",
+    "too-many-orders": lambda p, x: f"There are tokens for {x['required']} orders only.",
+    "no-units-there": lambda p, x: f"{p.name(x['area'])} has no units of this House and gets no order.",
+    "token-laid-twice": lambda p, x: f"The token {short_order(x['order'])} is laid more often than there are any.",
+    "order-prohibited": lambda p, x: f"{short_order(x['order'])} is prohibited this round.",
+    "too-many-special-orders": lambda p, x: f"{x['laid']} special orders are laid, and {x['allowed']} are allowed.",
+    "no-order-there": lambda p, x: f"There is no order to replace there. Possible: {_areas(p, x['areas'])}.",
+    # Raids, consolidating
+    "no-raid-order-there": lambda p, x: (
+        f"{p.name(x['area'])} has no Raid order. There is one in {_areas(p, x['areas'])}."
+    ),
+    "cannot-be-raided": lambda p, x: (
+        f"{p.name(x['target'])} cannot be raided from there. Possible: {_areas(p, x['targets'])}."
+    ),
+    "no-consolidate-order-there": lambda p, x: (
+        f"{p.name(x['area'])} has no Consolidate Power order. There is one in {_areas(p, x['areas'])}."
+    ),
+    "cannot-muster-there": lambda p, x: f"Nothing can be mustered with the order in {p.name(x['area'])}.",
+    # Marches
+    "no-march-order-there": lambda p, x: (
+        f"{p.name(x['area'])} has no March order. There is one in {_areas(p, x['areas'])}."
+    ),
+    "no-units-named": lambda p, x: f"No units are named for {p.name(x['to'])}.",
+    "destination-named-twice": lambda p, x: f"{p.name(x['to'])} is named twice.",
+    "units-cannot-march": lambda p, x: f"These units cannot march from there. There are {_available(p, x)}.",
+    "cannot-enter": lambda p, x: (
+        f"{p.name(x['to'])} cannot be entered from there. Possible: {_areas(p, x['destinations'])}."
+    ),
+    "two-contested-areas": lambda p, x: (
+        f"Only one march may lead into combat or against a neutral force, not both {p.listed(x['areas'])}."
+    ),
+    "too-weak": lambda p, x: f"{p.name(x['area'])} needs a strength of {x['required']}.",
+    "no-power-token-there": lambda p, x: f"No Power token can be left in {p.name(x['area'])}.",
+    "units-stay-behind": lambda p, x: f"Units stay in {p.name(x['area'])}, so no Power token is left there.",
+    "port-full": lambda p, x: f"{p.name(x['area'])} would hold {x['ships']} Ships; it has room for {x['most']}.",
+    "over-supply": lambda p, x: f"The armies would be {_plain(x['armies'])}; the supply limit is {_armies(p, x)}.",
+    "cannot-ask-for-that": lambda p, x: "Support against that area cannot be asked for.",
+}
+"""A sentence by code, from the printed names and the params of the refusal."""

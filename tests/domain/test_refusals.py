@@ -1,0 +1,63 @@
+"""Refusals in English."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from domain.kernel.refusal import Refusal
+from domain.thrones.commands import MarchOrder, Move
+from domain.thrones.editions.second import SECOND_EDITION
+from domain.thrones.prose import Prose
+from domain.thrones.refusals import SENTENCES, explain
+from domain.thrones.ruleset import THRONES
+
+ROOT = Path(__file__).parents[2]
+PROSE = Prose(SECOND_EDITION)
+NOT_THERE = "These units are not there to choose."
+
+
+def _codes() -> Iterator[str]:
+    for package in ("domain", "events", "worker", "api"):
+        for path in (ROOT / package).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Refusal" and node.args:
+                    code = node.args[0]
+                    if isinstance(code, ast.Constant):
+                        yield str(code.value)
+
+
+def test_every_refusal_has_a_sentence() -> None:
+    codes = set(_codes())
+    assert len(codes) > 50
+    assert not codes - set(SENTENCES)
+
+
+@pytest.mark.parametrize(
+    ("code", "params", "sentence"),
+    [
+        (
+            "cannot-be-raided",
+            {"target": "sunset-sea", "targets": ["ironmans-bay", "bay-of-ice"]},
+            "Sunset Sea cannot be raided from there. Possible: Ironman's Bay or Bay of Ice.",
+        ),
+        ("no-order-there", {"areas": []}, "There is no order to replace there. Possible: nothing."),
+        ("out-of-range", {"number": 9, "least": 0, "most": 5}, "9 is not possible: 0 to 5."),
+        ("units-not-there", {"available": {"pyke": {"ship": 2}}}, f"{NOT_THERE} There are Pyke: two Ships."),
+        ("units-not-there", {"available": {"footman": 1}}, f"{NOT_THERE} There are a Footman."),
+        ("not-your-seat", {"seat": "a", "player": "stark"}, "Seat a does not speak for Stark."),
+        ("units-not-there", {"another": "version"}, "Units not there (another: version)."),
+        ("of-another-age", {"areas": ["pyke"]}, "Of another age (areas: pyke)."),
+    ],
+)
+def test_sentences(code: str, params: dict[str, object], sentence: str) -> None:
+    assert explain(code, params, PROSE) == sentence
+
+
+def test_a_real_refusal() -> None:
+    with pytest.raises(Refusal) as caught:
+        THRONES.decide(THRONES.blank(), MarchOrder(house="stark", area="winterfell", moves=(Move("karhold", {}),)))
+    assert explain(caught.value.code, caught.value.params, PROSE) == "The game has not begun."

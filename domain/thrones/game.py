@@ -17,7 +17,7 @@ from domain.thrones.charter import Switches
 from domain.thrones.commands import HouseAnswer
 from domain.thrones.edition import Edition
 from domain.thrones.pieces import TOKEN_OF_TRACK, AreaId, Deck, HouseId, OrderToken, Track, Units, by_type, plus, size
-from domain.thrones.state import State
+from domain.thrones.state import Combat, State
 
 A = TypeVar("A", bound=HouseAnswer)
 
@@ -36,6 +36,12 @@ class Game(KernelGame[State]):
     @property
     def switches(self) -> Switches:
         return self.state.charter.switches
+
+    @property
+    def combat(self) -> Combat:
+        """The combat under way."""
+        assert self.state.combat is not None
+        return self.state.combat
 
     @property
     def houses(self) -> tuple[HouseId, ...]:

@@ -31,8 +31,7 @@ class Abilities(Procedure, frozen=True, tag=True):
     current: CardId = ""
 
     def begin(self, game: Game) -> Next:
-        combat = game.state.combat
-        assert combat is not None
+        combat = game.combat
         found = None if combat.stopped else self._next(game, combat)
         if found is None:
             return Done()
@@ -80,8 +79,7 @@ class Abilities(Procedure, frozen=True, tag=True):
         return self.at("begin", resolved=(*self.resolved, card), current="")
 
     def ask(self, game: Game) -> Next:
-        combat = game.state.combat
-        assert combat is not None
+        combat = game.combat
         house = next(one for one, card in sorted(self._cards(combat).items()) if card == self.current)
         text = text_of(game, self.current)
         effect = timed(text, self.timing)
@@ -94,8 +92,7 @@ class Abilities(Procedure, frozen=True, tag=True):
         return Wait(question, then="apply")
 
     def apply(self, game: Game, answer: CardAbility) -> Next:
-        combat = game.state.combat
-        assert combat is not None
+        combat = game.combat
         text = text_of(game, self.current)
         effect = timed(text, self.timing)
         assert isinstance(effect, Asks)
@@ -108,8 +105,7 @@ class Abilities(Procedure, frozen=True, tag=True):
 
     def replace(self, game: Game) -> Next:
         """The opponent of Tyrion chooses a different card, if he has one (2E-HCL-6)."""
-        combat = game.state.combat
-        assert combat is not None
+        combat = game.combat
         house, cancelled = next(iter(combat.cancelled.items()))
         words = tuple(card for card in game.edition.in_order(game.state.hands[house]) if card != cancelled)
         if not words:

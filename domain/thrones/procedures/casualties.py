@@ -34,7 +34,7 @@ class Casualties(Procedure, frozen=True, tag=True):
     skulls: tuple[HouseId, ...] = ()
 
     def begin(self, game: Game) -> Next:
-        combat = _combat(game)
+        combat = game.combat
         loser = combat.loser
         assert loser is not None
         holds_garrison = combat.area in game.state.garrisons and game.shield(combat.area) == loser
@@ -51,7 +51,7 @@ class Casualties(Procedure, frozen=True, tag=True):
 
     def number(self, game: Game) -> Next:
         """Swords of the winner less fortifications of the loser (2E-CAS-3, 2E-CAS-4, 2E-CAS-8)."""
-        combat = _combat(game)
+        combat = game.combat
         assert combat.winner is not None
         loser = combat.opponent(combat.winner)
         swords = sum(line.amount for line in icon_lines(game, combat, combat.winner, "swords"))
@@ -70,7 +70,7 @@ class Casualties(Procedure, frozen=True, tag=True):
         return self.at("choose")
 
     def choose(self, game: Game) -> Next:
-        combat = _combat(game)
+        combat = game.combat
         assert combat.winner is not None and combat.loser is not None
         swords = sum(line.amount for line in icon_lines(game, combat, combat.winner, "swords"))
         walls = sum(line.amount for line in icon_lines(game, combat, combat.loser, "fortifications"))
@@ -81,12 +81,12 @@ class Casualties(Procedure, frozen=True, tag=True):
         return Wait(decision(answer, SomeUnits(units, number, rules), "2E-DP-36", *rules), then="give_up")
 
     def give_up(self, game: Game, answer: c.Casualties) -> Next:
-        destroy_participating(game, _combat(game), answer.house, answer.units, "2E-CAS-6", "2E-CAS-7")
+        destroy_participating(game, game.combat, answer.house, answer.units, "2E-CAS-6", "2E-CAS-7")
         return self.at("skull")
 
     def skull(self, game: Game) -> Next:
         """First the attacker's card, then the defender's (2E-TOB-10)."""
-        combat = _combat(game)
+        combat = game.combat
         for owner in combat.combatants:
             card = combat.tides.get(owner)
             if owner in self.skulls or card is None or not game.edition.tides[card].skulls:
@@ -101,7 +101,7 @@ class Casualties(Procedure, frozen=True, tag=True):
         return Done()
 
     def skull_strikes(self, game: Game) -> Next:
-        combat = _combat(game)
+        combat = game.combat
         struck = combat.opponent(self.skulls[-1])
         units = eligible(game, combat, struck)
         answer = c.SkullCasualty(house=struck, area=combat.area, units=default_units(units, 1))
@@ -109,10 +109,5 @@ class Casualties(Procedure, frozen=True, tag=True):
         return Wait(decision(answer, SomeUnits(units, 1, rules), "2E-DP-37", *rules), then="skull_taken")
 
     def skull_taken(self, game: Game, answer: c.SkullCasualty) -> Next:
-        destroy_participating(game, _combat(game), answer.house, answer.units, "2E-TOB-9", "2E-TOB-10")
+        destroy_participating(game, game.combat, answer.house, answer.units, "2E-TOB-9", "2E-TOB-10")
         return self.at("skull")
-
-
-def _combat(game: Game) -> Combat:
-    assert game.state.combat is not None
-    return game.state.combat

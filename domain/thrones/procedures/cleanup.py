@@ -14,12 +14,6 @@ from domain.thrones.procedures.casualties import default_units
 from domain.thrones.procedures.control import Consequences
 from domain.thrones.procedures.hands import refill
 from domain.thrones.procedures.retreat import returning_loss
-from domain.thrones.state import Combat
-
-
-def _combat(game: Game) -> Combat:
-    assert game.state.combat is not None
-    return game.state.combat
 
 
 class CombatCleanUp(Procedure, frozen=True, tag=True):
@@ -29,7 +23,7 @@ class CombatCleanUp(Procedure, frozen=True, tag=True):
     played: dict[HouseId, CardId] = {}
 
     def begin(self, game: Game) -> Next:
-        combat = _combat(game)
+        combat = game.combat
         if combat.winner == combat.attacker:
             placed = game.state.orders.get(combat.area)
             if placed and placed.house == combat.defender:
@@ -40,7 +34,7 @@ class CombatCleanUp(Procedure, frozen=True, tag=True):
 
     def enter(self, game: Game) -> Next:
         """The winner's surviving units enter (2E-CUP-2, 2E-CUP-3)."""
-        combat = _combat(game)
+        combat = game.combat
         march = game.state.march
         assert march is not None
         if not size(march.units):
@@ -53,7 +47,7 @@ class CombatCleanUp(Procedure, frozen=True, tag=True):
 
     def return_home(self, game: Game) -> Next:
         """Arianne Martell: the attackers go back and are not routed; supply binds them (2E-HCM-5)."""
-        combat = _combat(game)
+        combat = game.combat
         march = game.state.march
         assert march is not None
         loss = returning_loss(game, combat.attacker, combat.origin, size(march.units))
@@ -69,7 +63,7 @@ class CombatCleanUp(Procedure, frozen=True, tag=True):
         return self.at("home")
 
     def home(self, game: Game) -> Next:
-        combat = _combat(game)
+        combat = game.combat
         march = game.state.march
         assert march is not None
         if size(march.units):
@@ -79,7 +73,7 @@ class CombatCleanUp(Procedure, frozen=True, tag=True):
 
     def nobody_enters(self, game: Game) -> Next:
         """The Power token of an area that was won but not entered (2E-CUP-4)."""
-        combat = _combat(game)
+        combat = game.combat
         owner = game.state.power_tokens.get(combat.area)
         if owner and game.switches.token_after_empty_win == "removed":
             game.emit(f.PowerTokenRemoved(house=owner, area=combat.area), "2E-CUP-4")
@@ -90,9 +84,8 @@ class CombatCleanUp(Procedure, frozen=True, tag=True):
         return Do(Consequences(), then=self.at("march_order"))
 
     def march_order(self, game: Game) -> Next:
-        combat = _combat(game)
+        combat = game.combat
         placed = game.state.orders.get(combat.origin)
-        assert game.state.combat is not None
         if placed and placed.house == combat.attacker and game.edition.tokens[placed.token].type == "march":
             loras = noted(game, combat, combat.attacker, "order-moves")
             if loras and game.state.house_in(combat.area) == combat.attacker:
@@ -106,7 +99,7 @@ class CombatCleanUp(Procedure, frozen=True, tag=True):
 
     def cards(self, game: Game) -> Next:
         """Cards go to the discard piles, then empty hands are refilled (2E-CUP-7)."""
-        combat = _combat(game)
+        combat = game.combat
         for house in combat.combatants:
             card = combat.cards.get(house)
             roose = noted(game, combat, house, "back-to-hand")
@@ -123,5 +116,5 @@ class CombatCleanUp(Procedure, frozen=True, tag=True):
         for area, placed in sorted(game.state.orders.items()):
             if area not in game.state.units:
                 game.emit(f.OrderRemoved(house=placed.house, area=area, order=placed.token), "2E-CUP-9")
-        game.emit(f.CombatEnded(area=_combat(game).area), "2E-CUP-8", "2E-CUP-10")
+        game.emit(f.CombatEnded(area=game.combat.area), "2E-CUP-8", "2E-CUP-10")
         return Done()

@@ -18,13 +18,6 @@ from domain.thrones.procedures.cleanup import CombatCleanUp
 from domain.thrones.procedures.retreat import Retreat
 from domain.thrones.procedures.strength import count, icon_lines
 from domain.thrones.procedures.support import CallForSupport
-from domain.thrones.state import Combat as Battle
-
-
-def battle(game: Game) -> Battle:
-    """The combat under way."""
-    assert game.state.combat is not None
-    return game.state.combat
 
 
 class Combat(Procedure, frozen=True, tag=True):
@@ -45,8 +38,8 @@ class Combat(Procedure, frozen=True, tag=True):
 
     def initial_strength(self, game: Game) -> Next:
         """Step 2."""
-        for house in battle(game).combatants:
-            count(game, battle(game), "initial", house)
+        for house in game.combat.combatants:
+            count(game, game.combat, "initial", house)
         if game.switches.tides_of_battle == "on":
             nth = game.state.combats.count(game.state.combats[-1])
             occasion = f"tides/round-{game.state.round}/{game.state.combats[-1]}/{nth}"
@@ -56,7 +49,7 @@ class Combat(Procedure, frozen=True, tag=True):
     def cards(self, game: Game) -> Next:
         """Step 3a: each combatant chooses a card in secret (2E-CBT-21)."""
         questions: list[Decision[Any]] = []
-        for house in battle(game).combatants:
+        for house in game.combat.combatants:
             hand = game.edition.in_order(game.state.hands[house])
             if hand:
                 answer = HouseCardChoice(house=house, area=self.area, choice=hand[0])
@@ -65,7 +58,7 @@ class Combat(Procedure, frozen=True, tag=True):
         return Collect(tuple(questions), then="reveal")
 
     def reveal(self, game: Game, answers: dict[HouseId, HouseCardChoice]) -> Next:
-        cards = {house: answers[house].choice if house in answers else None for house in battle(game).combatants}
+        cards = {house: answers[house].choice if house in answers else None for house in game.combat.combatants}
         empty = ("2E-CBT-22",) if None in cards.values() else ()
         game.emit(f.HouseCardsRevealed(cards=cards), "2E-CBT-21", "2E-CBT-23", *empty)
         return Do(Abilities(timing="cancel"), then=self.at("immediately"))
@@ -76,11 +69,11 @@ class Combat(Procedure, frozen=True, tag=True):
 
     def tides(self, game: Game) -> Next:
         """Step 3e: attacker, then defender draw a Tides card, each seen by its drawer alone."""
-        if battle(game).stopped:
+        if game.combat.stopped:
             return self.at("casualties")
         if game.switches.tides_of_battle == "off":
             return self.at("known_strength")
-        for house in battle(game).combatants:
+        for house in game.combat.combatants:
             self._draw(game, house, "2E-TOB-4")
         return self.at("redraw")
 
@@ -89,7 +82,7 @@ class Combat(Procedure, frozen=True, tag=True):
 
     def _blade_holder(self, game: Game) -> HouseId | None:
         """The combatant who holds the unused Valyrian Steel Blade (2E-CBT-24)."""
-        for house in battle(game).combatants:
+        for house in game.combat.combatants:
             if game.state.holds(house, BLADE) and game.state.is_unused(BLADE):
                 return house
         return None
@@ -111,15 +104,15 @@ class Combat(Procedure, frozen=True, tag=True):
 
     def reveal_tides(self, game: Game) -> Next:
         """Step 4b."""
-        cards = {house: game.state.hidden.tides[house] for house in battle(game).combatants}
+        cards = {house: game.state.hidden.tides[house] for house in game.combat.combatants}
         game.emit(f.TidesRevealed(cards=cards), "2E-TOB-6")
         return self.at("known_strength")
 
     def known_strength(self, game: Game) -> Next:
         """Both totals are known before the Blade may be used (2E-CBT-24)."""
         if self._blade_holder(game) is not None:
-            for house in battle(game).combatants:
-                count(game, battle(game), "known", house)
+            for house in game.combat.combatants:
+                count(game, game.combat, "known", house)
         return self.at("blade")
 
     def blade(self, game: Game) -> Next:
@@ -141,15 +134,15 @@ class Combat(Procedure, frozen=True, tag=True):
 
     def final_strength(self, game: Game) -> Next:
         """Steps 5 and 6a: the higher strength wins, a tie goes by the Fiefdoms track of this moment (2E-CBT-28)."""
-        fight = battle(game)
+        fight = game.combat
         totals = {house: count(game, fight, "final", house) for house in fight.combatants}
         tie = totals[fight.attacker] == totals[fight.defender]
         winner = min(fight.combatants, key=lambda one: (-totals[one], game.state.position_of(one, "fiefdoms")))
         decided = f.CombatDecided(winner=winner, loser=fight.opponent(winner), totals=totals, tie=tie)
         game.emit(decided, "2E-CBT-28", *(("2E-TRK-3",) if tie else ()))
-        for house in battle(game).combatants:
+        for house in game.combat.combatants:
             swords, fortifications = (
-                icon_lines(game, battle(game), house, icon) for icon in ("swords", "fortifications")
+                icon_lines(game, game.combat, house, icon) for icon in ("swords", "fortifications")
             )
             counted = f.IconsCounted(house=house, swords=swords, fortifications=fortifications)
             game.emit(counted, "2E-CAS-5", "2E-HC-11", "2E-HCX-3")
@@ -165,7 +158,7 @@ class Combat(Procedure, frozen=True, tag=True):
 
     def clean_up(self, game: Game) -> Next:
         """Steps 6f to 6h."""
-        fight = battle(game)
+        fight = game.combat
         no_entry = noted(game, fight, fight.defender, "no-entry") is not None
         return Do(CombatCleanUp(no_entry=no_entry), then=self.at("over"))
 

@@ -12,15 +12,9 @@ from domain.thrones.options import SomeUnits, Words
 from domain.thrones.pieces import AreaId, HouseId, Units, size
 from domain.thrones.procedures.casualties import default_units
 from domain.thrones.reach import reach
-from domain.thrones.state import Combat
 
 LEAVE = "leave"
 """Robb Stark's owner may leave the choice of the area to the loser (2E-DP-38)."""
-
-
-def _combat(game: Game) -> Combat:
-    assert game.state.combat is not None
-    return game.state.combat
 
 
 def why_barred(game: Game, house: HouseId, area: AreaId) -> tuple[str, ...]:
@@ -47,7 +41,7 @@ def is_origin_barred(game: Game, house: HouseId, origin: AreaId) -> bool:
 def loss_in(game: Game, house: HouseId, area: AreaId, arriving: int) -> int:
     """How many of the arriving units supply and port limit cost in an area (2E-RET-9)."""
     others = {one: size(units) for one, units in game.state.forces_of(house).items()}
-    combat = _combat(game)
+    combat = game.combat
     if house == combat.defender:
         others.pop(combat.area, None)
     return least_loss(others, area, arriving, game.supply_limit(house), game.room(area))
@@ -62,7 +56,7 @@ def returning_loss(game: Game, house: HouseId, origin: AreaId, arriving: int) ->
 
 def legal_areas(game: Game, house: HouseId, units: Units) -> tuple[tuple[AreaId, ...], int]:
     """Areas of the smallest loss that beaten units may go to, and that loss (2E-RET-5 to 2E-RET-10, 2E-HCS-2)."""
-    combat = _combat(game)
+    combat = game.combat
     arriving = size(units)
     losses: dict[AreaId, int] = {}
     near = reach(game, house, combat.area)
@@ -85,7 +79,7 @@ class Retreat(Procedure, frozen=True, tag=True):
     left_to_loser: bool = False
 
     def begin(self, game: Game) -> Next:
-        combat = _combat(game)
+        combat = game.combat
         assert combat.loser is not None and combat.winner is not None
         units = participating(game, combat, combat.loser)
         if not size(units):
@@ -109,7 +103,7 @@ class Retreat(Procedure, frozen=True, tag=True):
 
     def choose(self, game: Game) -> Next:
         """2E-DP-38: the loser, or with Robb Stark the winner, who may leave it to the loser."""
-        combat = _combat(game)
+        combat = game.combat
         assert combat.loser is not None and combat.winner is not None
         units = participating(game, combat, combat.loser)
         areas, _ = legal_areas(game, combat.loser, units)
@@ -131,21 +125,21 @@ class Retreat(Procedure, frozen=True, tag=True):
 
     def go_back(self, game: Game) -> Next:
         """A beaten attacker returns to the origin unless it is barred (2E-RET-2, 2E-RET-3)."""
-        combat = _combat(game)
+        combat = game.combat
         if is_origin_barred(game, combat.attacker, combat.origin):
             self._destroy(game, participating(game, combat, combat.attacker), "2E-RET-3", "2E-RET-11")
             return Done()
         return self.at("losses", area=combat.origin)
 
     def _loss(self, game: Game, house: HouseId, arriving: int) -> int:
-        combat = _combat(game)
+        combat = game.combat
         if house == combat.attacker and self.area == combat.origin:
             return returning_loss(game, house, self.area, arriving)
         return loss_in(game, house, self.area, arriving)
 
     def losses(self, game: Game) -> Next:
         """2E-DP-39: the loser chooses which units supply or the port limit cost."""
-        combat = _combat(game)
+        combat = game.combat
         assert combat.loser is not None
         units = participating(game, combat, combat.loser)
         loss = self._loss(game, combat.loser, size(units))
@@ -156,12 +150,12 @@ class Retreat(Procedure, frozen=True, tag=True):
         return Wait(decision(answer, SomeUnits(units, loss, rules), "2E-DP-39", *rules), then="lose")
 
     def lose(self, game: Game, answer: RetreatLosses) -> Next:
-        rule = "2E-RET-4" if answer.house == _combat(game).attacker else "2E-RET-9"
+        rule = "2E-RET-4" if answer.house == game.combat.attacker else "2E-RET-9"
         self._destroy(game, answer.units, rule, "2E-SUP-8")
         return self.at("move")
 
     def move(self, game: Game) -> Next:
-        combat = _combat(game)
+        combat = game.combat
         assert combat.loser is not None
         units = participating(game, combat, combat.loser)
         if not size(units):
@@ -176,6 +170,6 @@ class Retreat(Procedure, frozen=True, tag=True):
         return Done()
 
     def _destroy(self, game: Game, units: Units, *rules: str) -> None:
-        combat = _combat(game)
+        combat = game.combat
         assert combat.loser is not None
         destroy_participating(game, combat, combat.loser, units, *rules)

@@ -42,8 +42,7 @@ class CallForSupport(Procedure, frozen=True, tag=True):
     declared: tuple[HouseId, ...] = ()
 
     def begin(self, game: Game) -> Next:
-        combat = game.state.combat
-        assert combat is not None
+        combat = game.combat
         eligible = eligible_orders(game, combat.area)
         for house in game.turns(self.declared, among=eligible):
             words = _words(combat, house)
@@ -58,8 +57,7 @@ class CallForSupport(Procedure, frozen=True, tag=True):
         return Done()
 
     def declare(self, game: Game, answer: Support) -> Next:
-        combat = game.state.combat
-        assert combat is not None
+        combat = game.combat
         side = combat.side_of(answer.house)
         for area in sorted(answer.orders):
             word = answer.orders[area]
@@ -72,8 +70,7 @@ class CallForSupport(Procedure, frozen=True, tag=True):
 
     def answer_offers(self, game: Game) -> Next:
         """The attacker first, then the defender (2E-CBT-12)."""
-        combat = game.state.combat
-        assert combat is not None
+        combat = game.combat
         sides: tuple[Side, Side] = ("attacker", "defender")
         for side in sides:
             offers = tuple(sorted(area for area, offered in combat.offers.items() if offered == side))

@@ -9,30 +9,51 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Iterator, Mapping
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
+import redis
 
 from api.tokens import ORGANISER, Caller, Tokens
 from domain.kernel.decision import Decision
 from domain.kernel.facts import Fact
 from domain.kernel.refusal import Refusal
+from domain.thrones import diagram
 from domain.thrones.charter import Charter, Switches
+from domain.thrones.commands import HouseAnswer
 from domain.thrones.edition import Edition
-from domain.thrones.notation import Lexicon, lexicon
+from domain.thrones.notation import Lexicon, NotationError, lexicon, parse_line, split_letter
 from domain.thrones.prose import Prose
-from domain.thrones.ruleset import EDITIONS, THRONES, check_charter
+from domain.thrones.ruleset import EDITIONS, THRONES, check_charter, is_seed
 from domain.thrones.start import Start
 from domain.thrones.state import State
 from domain.thrones.view import Owed, View, view
 from events import codec
-from events.envelope import Accepted, Cause, Entry, Receipt, Refused, Stored, encode, number_of, submission
-from events.errors import FromTheFuture
+from events.envelope import (
+    Accepted,
+    Cause,
+    Entry,
+    Receipt,
+    Refused,
+    Stored,
+    Submission,
+    encode,
+    number_of,
+    submission,
+    utc_now,
+)
+from events.errors import FromTheFuture, RecordDamaged
 from events.ruling import Judge, Line
 from events.store import Store
 from worker.adjudicate import Warm
+from worker.log import logger
 from worker.session import Bell
+
+PAST = 32
+"""How many earlier positions are kept, so that whoever reads a game from one to the next does not fold it anew."""
 
 _SEAT = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 """What a seat may be called. Not "organiser": tokens are kept by seat, beside the organiser's."""
@@ -56,12 +77,15 @@ class NoSuchVersion(FromTheFuture):
 
 
 class NewGame(msgspec.Struct, frozen=True):
-    """A game just created: its id, the receipt of its first entry's command, and tokens shown only now."""
+    """A game just created: its id, the receipt of its first entry's command, and tokens shown only now.
+
+    ``seats`` says which House sits where; None while the Houses are still to be dealt, by the first ruling.
+    """
 
     game: str
     receipt: Receipt
     organiser: str
-    seats: dict[str, str]
+    seats: dict[str, str | None]
     tokens: dict[str, str]
 
 
@@ -86,14 +110,24 @@ class LogEntry(msgspec.Struct, frozen=True):
 
 
 class Desk:
-    """The services of one server. ``bell`` is None where no worker is told (reading only)."""
+    """The services of one server, for many threads. ``bell`` is None where no worker is told (reading only)."""
 
-    def __init__(self, store: Store, tokens: Tokens, bell: Bell | None, judge: Judge | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        tokens: Tokens,
+        bell: Bell | None,
+        judge: Judge | None = None,
+        clock: Callable[[], str] = utc_now,
+    ) -> None:
         self.store = store
         self.tokens = tokens
         self.bell = bell
         self.judge = judge or Judge(THRONES)
+        self.clock = clock
         self.warm = Warm()
+        self._past: OrderedDict[tuple[str, int], Line] = OrderedDict()
+        self._lock = threading.Lock()  # for the two above
 
     # Games
 
@@ -117,16 +151,21 @@ class Desk:
         charter says so; examples and tests do that. Raises Refusal for a charter that cannot be played,
         GameExists, BadGameId.
         """
+        if seed and not is_seed(seed):
+            raise Refusal("seed-malformed", ("2E-GEN-17",))
+        if deal and chance == "imposed":
+            raise Refusal("dealing-needs-a-seed", ("2E-SET-2", "2E-GEN-17"))
         charter = self._charter(edition, players, switches or {}, seats, "stated" if seed else chance)
         game = game or secrets.token_hex(6)
         seed = seed or ("" if chance == "imposed" else os.urandom(32).hex())
         start = Start(charter=charter, seed=seed, deal=deal)
-        opening = submission(start, seat=None, cause="system", key=key or secrets.token_hex(16))
+        opening = submission(start, seat=None, at=self.clock(), cause="system", key=key or secrets.token_hex(16))
         receipt = self.store.create(game, THRONES.name, THRONES.version, opening)
         self._ring(game)
         names = sorted(charter.seats)
         issued = {seat: self.tokens.issue(game, seat) for seat in names}
-        return NewGame(game, receipt, self.tokens.issue(game, ORGANISER), dict(charter.seats), issued)
+        sitting = {seat: None if deal else house for seat, house in sorted(charter.seats.items())}
+        return NewGame(game, receipt, self.tokens.issue(game, ORGANISER), sitting, issued)
 
     def _charter(
         self, edition: str, players: int, switches: Mapping[str, str], seats: Mapping[str, str] | None, chance: str
@@ -152,8 +191,12 @@ class Desk:
         return charter
 
     def _ring(self, game: str) -> None:
-        if self.bell is not None:
+        if self.bell is None:
+            return
+        try:
             self.bell.ring(game)
+        except (redis.exceptions.RedisError, OSError) as error:
+            logger().warning("no-ring", game=game, error=type(error).__name__)  # the sweeper will ring
 
     # Commands
 
@@ -170,15 +213,47 @@ class Desk:
     ) -> Receipt:
         """Take a command in. Whatever is well-formed and comes from somebody with a token is ruled on.
 
-        Raises NotAllowed without one, BadCommand, KeyConflict, GameUnknown.
+        ``seen`` is the version the author had before him, the present one when he does not say.
+        Raises NotAllowed without a token, NoSuchVersion, BadCommand, KeyConflict, GameUnknown.
         """
         if caller.role == "public":
             raise NotAllowed("a seat or the organiser")
         cause = "command" if caller.role == "seat" else cause
-        sent = submission(command, seat=caller.seat, cause=cause, key=key, seen=seen, correlation=correlation)
+        sent = submission(
+            command,
+            seat=caller.seat,
+            at=self.clock(),
+            cause=cause,
+            key=key,
+            seen=self._seen(game, seen),
+            correlation=correlation,
+        )
         receipt = self.store.submit(game, sent)
         self._ring(game)
         return receipt
+
+    def _seen(self, game: str, seen: int | None) -> int:
+        current = self.store.version(game)
+        if seen is not None and not 0 <= seen <= current:
+            raise NoSuchVersion(seen, current)
+        return current if seen is None else seen
+
+    def sent_before(self, game: str, caller: Caller, key: str) -> Submission | None:
+        """What a seat, or the organiser, submitted under an idempotency key."""
+        return self.store.submission_under(game, caller.seat, key) if key else None
+
+    def read_letter(self, game: str, caller: Caller, text: str, seen: int | None = None) -> HouseAnswer:
+        """The one answer that a letter of a seat gives, read with what the seat owed at version ``seen``.
+
+        Raises NotationError.
+        """
+        state: State = self.line(game, seen).state
+        house = self.house_of(state, caller)
+        mine = tuple(one for one in THRONES.decisions(state) if one.player == house)
+        lines = split_letter(text)
+        if len(lines) != 1 or lines[0].header is not None:
+            raise _not_one_answer(text)
+        return parse_line(lines[0], house=house, lexicon=lexicon_of(self.edition(state)), open_decisions=mine)
 
     def ruling(self, game: str, inbox: str, timeout_seconds: float = 0.0) -> Stored | None:
         """The entry that answers a submission, waiting for it a while; None when there is none yet."""
@@ -195,15 +270,43 @@ class Desk:
         current = self.store.version(game)
         if at is not None and not 0 <= at <= current:
             raise NoSuchVersion(at, current)
-        warm = self.warm.get(game)
-        if at is not None and at != current:
-            usable = warm if warm is not None and warm.version <= at else None
-            return self.store.line(game, self.judge, at=at, warm=usable)
-        if warm is not None and warm.version > current:
-            warm = None
-        line = self.store.line(game, self.judge, warm=warm)
-        self.warm.put(game, line)
+        wanted = current if at is None else at
+        warm = self._nearest(game, wanted)
+        if warm is not None and warm.version == wanted:
+            return warm
+        try:
+            line = self.store.line(game, self.judge, at=wanted, warm=warm)
+        except RecordDamaged:
+            if warm is None:
+                raise
+            self._forget(game)  # another game may have taken its place
+            line = self.store.line(game, self.judge, at=wanted)
+        self._keep(game, line, is_current=at is None or at == current)
         return line
+
+    def _nearest(self, game: str, wanted: int) -> Line | None:
+        """The newest position we have kept that is not behind ``wanted``."""
+        with self._lock:
+            warm = self.warm.get(game)
+            kept = [] if warm is None else [warm]
+            kept += [line for (name, _), line in self._past.items() if name == game]
+        return max((line for line in kept if line.version <= wanted), key=lambda line: line.version, default=None)
+
+    def _keep(self, game: str, line: Line, is_current: bool) -> None:
+        with self._lock:
+            if is_current:
+                self.warm.put(game, line)
+                return
+            self._past[game, line.version] = line
+            self._past.move_to_end((game, line.version))
+            while len(self._past) > PAST:
+                self._past.popitem(last=False)
+
+    def _forget(self, game: str) -> None:
+        with self._lock:
+            self.warm.drop(game)
+            for key in [key for key in self._past if key[0] == game]:
+                del self._past[key]
 
     def house_of(self, state: State, caller: Caller) -> str | None:
         """The House that a caller plays."""
@@ -220,6 +323,13 @@ class Desk:
         """The version and what the caller's seat owes now, with every legal answer."""
         version, seen = self.view(game, caller)
         return version, seen.owes
+
+    def board(self, game: str, caller: Caller, at: int | None = None) -> tuple[int, str]:
+        """The version and the board as text, as far as the caller may see it."""
+        version, seen = self.view(game, caller, at)
+        if not seen.position.charter.edition:
+            return version, "The game has not begun."
+        return version, diagram.board(THRONES.rules_of(seen.position).game(seen.position), seen)
 
     def decisions(self, game: str) -> tuple[State, tuple[Decision[Any], ...]]:
         """The state and all open decisions, for bots that play every seat."""
@@ -271,6 +381,12 @@ def lexicon_of(edition: Edition) -> Lexicon:
         cards={card.id: card.name for card in edition.cards.values()},
         tokens=tuple(edition.tokens.values()),
     )
+
+
+def _not_one_answer(text: str) -> NotationError:
+    if not split_letter(text):
+        return NotationError("there is no answer here", 1)
+    return NotationError("this is more than one line", 1, expected="one answer, without a header")
 
 
 def _told(fact: Any, prose: Prose) -> str:

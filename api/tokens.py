@@ -1,8 +1,8 @@
 """Tokens: who may speak for a seat, organise a game, or create games.
 
 A token is shown once, when it is issued; the store keeps its SHA-256. Issuing again makes the old one
-void. Tokens of a game live beside its streams on the durable server, the operator's token in a file that
-only its user can read.
+void, and is written down for everybody to see: whoever can issue a seat's token can sit down there. Tokens of
+a game live beside its streams on the durable server, the operator's token in a file that only its user can read.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ import hashlib
 import hmac
 import os
 import secrets
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from events.store import Store
+from events.envelope import encode, utc_now
+from events.store import Store, translated
 
 ORGANISER = "organiser"
 OPERATOR_FILE = "operator.token"
@@ -55,20 +57,48 @@ def operator_token(directory: Path) -> str:
     return token
 
 
+class Issue(msgspec.Struct, frozen=True):
+    """A token was issued: for a seat or the organiser, by whom, when."""
+
+    who: str
+    by: str
+    at: str
+
+
+def _random() -> str:
+    return secrets.token_urlsafe(32)
+
+
 class Tokens:
     """Tokens of all games in a store. ``operator`` is the operator's token, empty where there is none."""
 
-    def __init__(self, store: Store, operator: str = "") -> None:
+    def __init__(
+        self, store: Store, operator: str = "", *, make: Callable[[], str] = _random, clock: Callable[[], str] = utc_now
+    ) -> None:
         self._client: Any = store.client
         self._key = store.key
         self._operator = operator
+        self._make = make
+        self._clock = clock
 
-    def issue(self, game: str, who: str) -> str:
+    @translated
+    def issue(self, game: str, who: str, by: str = "operator") -> str:
         """A new token for a seat or the organiser; any earlier one is void from now on."""
-        token = f"{'organiser' if who == ORGANISER else 'seat'}-{secrets.token_urlsafe(32)}"
-        self._client.hset(self._key(game, "tokens"), who, digest(token))
+        token = f"{'organiser' if who == ORGANISER else 'seat'}-{game}.{self._make()}"
+        with self._client.pipeline(transaction=True) as both:
+            both.hset(self._key(game, "tokens"), who, digest(token))
+            both.rpush(self._key(game, "issues"), encode(Issue(who, by, self._clock())))
+            both.execute()
         return token
 
+    @translated
+    def issues(self, game: str) -> tuple[Issue, ...]:
+        """Every token that was ever issued for a game, oldest first."""
+        return tuple(
+            msgspec.json.decode(raw, type=Issue) for raw in self._client.lrange(self._key(game, "issues"), 0, -1)
+        )
+
+    @translated
     def caller(self, game: str, token: str | None) -> Caller | None:
         """Whose token this is for a game; None when it is nobody's."""
         if token is None:
@@ -82,5 +112,12 @@ class Tokens:
                 return Caller(ORGANISER) if name == ORGANISER else Caller("seat", name)
         return None
 
+    def is_for_another_game(self, game: str, token: str) -> bool:
+        """Whether a token that is nobody's here is good elsewhere; its holder may be told so."""
+        named = token.partition("-")[2].rpartition(".")[0]
+        return named not in ("", game) and self.caller(named, token) is not None
+
     def is_operator(self, token: str | None) -> bool:
-        return bool(self._operator) and token is not None and hmac.compare_digest(token, self._operator)
+        return (
+            bool(self._operator) and token is not None and hmac.compare_digest(token.encode(), self._operator.encode())
+        )

@@ -70,7 +70,7 @@ class Judge:
     def rule(
         self, line: Line, submission: Submission, pepper: bytes, engine: str | None = None
     ) -> tuple[Stored, Line, str]:
-        """The entry that answers a submission, the line after it, and the kind of the command (for logs).
+        """The entry that answers a submission, the line after it, and the kind of the command as logs may tell it.
 
         A refusal is an entry too. Any exception is a bug of the rules, and no entry.
         """
@@ -105,7 +105,8 @@ class Judge:
         public = encode(read)
         parts = tuple(sealer.parts)
         stored = Stored(public, parts, chain.digest(line.head, public, parts))
-        return stored, Line(case.state, seq, submission.number, stored.digest), case.kind
+        kind = SECRETLY if case.secret and case.refusal is not None else case.kind
+        return stored, Line(case.state, seq, submission.number, stored.digest), kind
 
 
 class _Case:

@@ -101,7 +101,7 @@ class Lease(msgspec.Struct, frozen=True):
         return f"{self.token} {self.holder}"
 
 
-def _translated(method: Callable[P, R]) -> Callable[P, R]:
+def translated(method: Callable[P, R]) -> Callable[P, R]:
     """Turn the client's exceptions into ours."""
 
     @functools.wraps(method)
@@ -158,7 +158,7 @@ class Store:
         """The store behind a URL. Nothing is sent before it is needed."""
         return cls(connect(url, patience_seconds=patience_seconds))
 
-    @_translated
+    @translated
     def ping(self) -> None:
         """Raise :class:`StoreAway` unless the store answers."""
         self.client.ping()
@@ -170,7 +170,7 @@ class Store:
 
     # Games
 
-    @_translated
+    @translated
     def create(
         self, game: str, rules: str, version: str, opening: Submission, *, pepper: bytes | None = None
     ) -> Receipt:
@@ -195,17 +195,17 @@ class Store:
         self.client.sadd("rookery:unruled", game)
         return self._receipt(game, opening, raw, 1, answer[0] == b"again")
 
-    @_translated
+    @translated
     def games(self) -> tuple[str, ...]:
         """All games, sorted."""
         listed = sorted(name.decode() for name in self.client.smembers("rookery:games"))
         return tuple(game for game in listed if self.client.exists(self.key(game, "game")))
 
-    @_translated
+    @translated
     def exists(self, game: str) -> bool:
         return bool(self.client.exists(self.key(game, "game")))
 
-    @_translated
+    @translated
     def record(self, game: str) -> GameRecord:
         """What is known of a game besides its streams."""
         fields = self._fields(game)
@@ -225,7 +225,7 @@ class Store:
 
     # Inbox
 
-    @_translated
+    @translated
     def submit(self, game: str, submission: Submission) -> Receipt:
         """Put a submission into the inbox. Returns once the store has it as durably as it promises.
 
@@ -259,6 +259,15 @@ class Store:
             submission = codec.read_submission(stream_id(number), raw)
         return Receipt(game, stream_id(number), submission.at, hashlib.sha256(raw).hexdigest(), again)
 
+    @translated
+    def submission_under(self, game: str, seat: str | None, key: str) -> Submission | None:
+        """The submission that came under an idempotency key of a seat."""
+        found = self.client.hget(self.key(game, "keys"), _field_of(seat, key))
+        if found is None:
+            return None
+        number = int(found.split()[0])
+        return next(self.submissions(game, number - 1, 1), None)
+
     def submissions(self, game: str, after: int = 0, count: int | None = None) -> Iterator[Submission]:
         """Submissions behind the inbox number ``after``, in order."""
         for inbox, raw in self.raw_submissions(game, after, count):
@@ -269,12 +278,12 @@ class Store:
         for name, fields in self._rows(game, "inbox", after, count):
             yield name, fields.get(b"submission", b"")
 
-    @_translated
+    @translated
     def inbox_length(self, game: str) -> int:
         """The number of the newest submission."""
         return self._last(game, "inbox")
 
-    @_translated
+    @translated
     def cursor(self, game: str) -> int:
         """The number of the newest submission that is ruled on."""
         return int(self.client.hget(self.key(game, "game"), "cursor") or 0)
@@ -286,7 +295,7 @@ class Store:
 
     # Ledger
 
-    @_translated
+    @translated
     def version(self, game: str) -> int:
         """The number of the newest entry."""
         return self._last(game, "ledger")
@@ -306,7 +315,7 @@ class Store:
                 return _stored(seq, fields)
         return None
 
-    @_translated
+    @translated
     def append(self, lease: Lease, expected: Line, entries: Sequence[Stored], cursor: int) -> int:
         """Add entries behind ``expected`` and advance the inbox cursor, all or nothing; the new version.
 
@@ -327,7 +336,7 @@ class Store:
             raise StaleAppend(lease.game, expected.version, answer[1])
         return int(answer[1])
 
-    @_translated
+    @translated
     def ruling_on(self, game: str, inbox: str) -> Stored | None:
         """The entry that answers a submission, if there is one yet."""
         number = number_of(inbox)
@@ -336,7 +345,7 @@ class Store:
             return found
         return next((one for one in self.entries(game) if codec.entry(one).inbox == inbox), None)
 
-    @_translated
+    @translated
     def await_version(self, game: str, version: int, timeout_seconds: float) -> bool:
         """Wait until the ledger has reached a version; False when the time is over first."""
         until = time.monotonic() + timeout_seconds
@@ -349,7 +358,7 @@ class Store:
                 return False
             self.client.xread({key: stream_id(version - 1)}, count=1, block=max(1, int(min(left, 5) * 1000)))
 
-    @_translated
+    @translated
     def pepper(self, game: str) -> bytes:
         """The secret that a game's salts come from: of the first entry, or of its creation while there is none."""
         first = self.entry(game, 1)
@@ -358,7 +367,7 @@ class Store:
 
     # Lease and fence
 
-    @_translated
+    @translated
     def acquire(self, game: str, ttl_seconds: float, holder: str | None = None) -> Lease | None:
         """Take the lease of a game; None while somebody else holds it."""
         holder = holder or uuid.uuid4().hex
@@ -369,27 +378,27 @@ class Store:
             return None
         return Lease(game, int(answer[1]), holder, int(answer[2]), int(answer[3]), bool(answer[4]))
 
-    @_translated
+    @translated
     def renew(self, lease: Lease, ttl_seconds: float) -> bool:
         """Hold on to a lease; False when it has run out."""
         args = [lease.value, int(ttl_seconds * 1000)]
         return bool(self._renew(keys=[self.key(lease.game, "lease")], args=args))
 
-    @_translated
+    @translated
     def release(self, lease: Lease) -> None:
         """Give the lease back."""
         self._release(keys=[self.key(lease.game, "lease")], args=[lease.value])
 
     # Parking
 
-    @_translated
+    @translated
     def park(self, lease: Lease, parked: Parked) -> None:
         """Stop ruling on a game until :meth:`unpark`; everything submitted stays."""
         answer = self._park(keys=[self.key(lease.game, "game")], args=[lease.token, encode(parked)])
         if answer[0] == b"fenced":
             raise LeaseLost(lease.game, lease.token, answer[1])
 
-    @_translated
+    @translated
     def unpark(self, game: str) -> bool:
         """Let a parked game go on; False when it was not parked. The caller rings."""
         was_parked = bool(self.client.hdel(self.key(game, "game"), "parked"))
@@ -398,12 +407,12 @@ class Store:
 
     # Work
 
-    @_translated
+    @translated
     def unruled(self) -> tuple[str, ...]:
         """Games that may have unruled submissions, sorted. Never lacks one with an acknowledged submission."""
         return tuple(sorted(name.decode() for name in self.client.smembers("rookery:unruled")))
 
-    @_translated
+    @translated
     def settle(self, game: str) -> bool:
         """Take a game off the list of unruled ones, unless something waits there; whether it is settled.
 
@@ -419,7 +428,7 @@ class Store:
         cursor, parked = self.client.hmget(self.key(game, "game"), "cursor", "parked")
         return parked is not None or self._last(game, "inbox") <= int(cursor or 0)
 
-    @_translated
+    @translated
     def relist(self) -> int:
         """Look at every game for unruled submissions, for what a crash between two steps left unlisted."""
         found = [game for game in self.games() if not self._is_idle(game)]
@@ -429,7 +438,7 @@ class Store:
 
     # Snapshots
 
-    @_translated
+    @translated
     def save_snapshot(self, game: str, judge: Judge, line: Line) -> None:
         """Keep a state, so that a cold start does not fold the whole ledger."""
         kept = Snapshot(
@@ -442,7 +451,7 @@ class Store:
         )
         self.client.set(self.key(game, "snapshot"), encode(kept))
 
-    @_translated
+    @translated
     def snapshot(self, game: str, judge: Judge) -> Line | None:
         """The kept state, if it is of this engine and its place in the ledger is still the same."""
         raw = self.client.get(self.key(game, "snapshot"))
@@ -458,7 +467,7 @@ class Store:
         at = self.entry(game, line.version)
         return line if at is not None and at.digest == line.head else None
 
-    @_translated
+    @translated
     def drop_snapshot(self, game: str) -> bool:
         """Delete the snapshot; it comes back identical."""
         return bool(self.client.delete(self.key(game, "snapshot")))
@@ -476,7 +485,7 @@ class Store:
 
     # Import
 
-    @_translated
+    @translated
     def restore(
         self, game: str, fields: dict[str, str], entries: Iterable[Stored], inbox: Iterable[Submission]
     ) -> None:
@@ -523,7 +532,7 @@ class Store:
             after = number_of(page[-1][0].decode())
             left = None if left is None else left - len(page)
 
-    @_translated
+    @translated
     def _page(self, game: str, what: str, after: int, size: int) -> list[tuple[bytes, dict[bytes, bytes]]]:
         found: list[tuple[bytes, dict[bytes, bytes]]] = self.client.xrange(
             self.key(game, what), min=stream_id(after + 1), count=size
@@ -532,8 +541,12 @@ class Store:
 
 
 def _key_field(submission: Submission) -> str:
+    return _field_of(submission.seat, submission.key)
+
+
+def _field_of(seat: str | None, key: str) -> str:
     """Keys belong to a seat, so that no seat meets another's."""
-    return f"{submission.seat or ''}\x00{submission.key}"
+    return f"{seat or ''}\x00{key}"
 
 
 def _stored(seq: int, fields: dict[bytes, bytes]) -> Stored:

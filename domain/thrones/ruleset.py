@@ -111,7 +111,7 @@ class Thrones:
         if state.charter.edition:
             raise Refusal("already-started")
         check_charter(command.charter)
-        if command.charter.chance != "imposed" and not _is_seed(command.seed):
+        if command.charter.chance != "imposed" and not is_seed(command.seed):
             raise Refusal("seed-missing", ("2E-GEN-17",))
         game = self._rules[command.charter.edition].game(state)
         charter = _dealt(command) if command.deal else command.charter
@@ -189,7 +189,8 @@ def _dealt(command: Start) -> Charter:
     return msgspec.structs.replace(command.charter, seats=dict(zip(seats, houses, strict=True)))
 
 
-def _is_seed(seed: str) -> bool:
+def is_seed(seed: str) -> bool:
+    """Whether this is 32 bytes in hexadecimal."""
     return len(seed) == 64 and all(letter in "0123456789abcdef" for letter in seed)
 
 

@@ -253,6 +253,6 @@ def test_every_line_of_the_log_names_its_game_and_none_a_secret(store: Store) ->
         "seat-1",
         2,
         "c-1",
-        "bid",
+        SECRETLY,
     )
     assert not any(secret in sink.getvalue() for secret in ("777", "s3cret", SEATS and "5e5e"))

@@ -232,7 +232,7 @@ class _Run:
         state = moment.before
         for fact in moment.facts:
             state = THRONES.evolve(state, fact)
-            self.rules.update(dict.fromkeys(fact.rules))
+            self.rules.update(dict.fromkeys(_rules_in(plain_fact(fact))))
         if moment.refusal:
             self.rules.update(dict.fromkeys(moment.refusal.rules))
         for decision in THRONES.decisions(moment.after):
@@ -410,6 +410,17 @@ def plain_fact(fact: Fact) -> dict[str, Any]:
     for name in fact.__struct_fields__:
         plain[name] = msgspec.to_builtins(getattr(fact, name))
     return plain
+
+
+def _rules_in(plain: Any) -> Iterator[str]:
+    """The rules of a fact and of every line in it."""
+    if isinstance(plain, dict):
+        yield from plain.get("rules", ())
+        for value in plain.values():
+            yield from _rules_in(value)
+    elif isinstance(plain, list | tuple):
+        for value in plain:
+            yield from _rules_in(value)
 
 
 def matches(pattern: Any, value: Any) -> bool:

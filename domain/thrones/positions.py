@@ -204,6 +204,8 @@ class _Completion:
         lists = [self.partial.houses] if self.partial.houses else list(self.partial.tracks.values())
         for houses in lists:
             for table in tables:
+                if not self.partial.houses and not _named_houses(self.partial) <= set(table.houses):
+                    continue
                 if sorted(houses) == sorted(table.houses):
                     self._must_play(table.houses)
                     if not self.partial.houses:

@@ -23,7 +23,10 @@ def attack(
     then: tuple[str, ...] = (),
     **more: Any,
 ) -> Scene:
-    """A wildling attack of strength ``threat`` + 4 (two icons are drawn beside it) by card; who is not in ``bids`` bids 0."""
+    """A wildling attack by card, of strength ``threat`` + 4, since two icons are drawn beside it.
+
+    Who is not in ``bids`` bids 0.
+    """
     decks = {**QUIET, "westeros-3": ("w3-wildlings-attack",), "wildling": (card, *then)}
     scene = given(board, step="westeros", decks=decks, threat=threat, **more)
     return bid(scene, bids or {})

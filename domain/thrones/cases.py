@@ -19,10 +19,11 @@ from domain.thrones import commands as c
 from domain.thrones import facts as f
 from domain.thrones.evolve import EVOLVERS, redacted
 from domain.thrones.notation import Lexicon, NotationError, lexicon, parse
-from domain.thrones.positions import Partial, PositionError, complete
+from domain.thrones.positions import Completed, Partial, PositionError, complete
 from domain.thrones.ruleset import EDITIONS, THRONES
 from domain.thrones.start import Start
 from domain.thrones.state import State
+from domain.thrones.view import Own, view
 
 Answer = str | dict[str, Any]
 """An answer as a line of the notation with its House in front, or as structured JSON."""
@@ -59,8 +60,9 @@ class Expect(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
 
     ``facts`` must appear in this order, among others; each names a fact and some of its fields. ``never`` must
     not appear. ``position`` is a fragment of ``position/1``, ``null`` for what must not be there, as of ``when``:
-    before the game goes on to another step of the round, or at the end of the entry. ``asked`` is everybody who
-    owes an answer, ``legal`` and ``illegal`` are answers that the open decisions must allow or refuse.
+    before the game goes on to another step of the round, or at the end of the entry. ``public`` is the same of what
+    everybody may see, ``own`` what each House may see besides. ``asked`` is everybody who owes an answer, ``legal``
+    and ``illegal`` are answers that the open decisions must allow or refuse.
     """
 
     refused: Refused | None = None
@@ -72,6 +74,7 @@ class Expect(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     legal: tuple[Answer, ...] = ()
     illegal: tuple[Forbidden, ...] = ()
     public: dict[str, Any] = {}
+    own: dict[str, dict[str, Any]] = {}
 
 
 class Step(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -91,7 +94,10 @@ class Excluded(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
 
 
 class Case(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One case. ``begin`` is what must hold once the position stands, before the first step."""
+    """One case. ``begin`` is what must hold once the position stands, before the first step.
+
+    With ``set_up`` the game begins with its set-up instead; of the position Houses, switches and decks count.
+    """
 
     id: str
     title: str
@@ -102,6 +108,7 @@ class Case(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     excludes: tuple[Excluded, ...]
     edition: str = "second-edition"
     position: Partial = Partial()
+    set_up: bool = False
     begin: Expect = Expect()
     note: str = ""
 
@@ -172,7 +179,7 @@ class _Run:
         moments: list[Moment] = []
         failed = ""
         try:
-            moment = self._start(Start(whole.state.charter, position=whole.state, hidden=whole.hidden, reason="case"))
+            moment = self._start(whole)
             self._agree(0, self.case.begin, moment)
             moments.append(moment)
             for number, step in enumerate(self.case.steps, start=1):
@@ -193,9 +200,13 @@ class _Run:
             rules=tuple(sorted(self.rules)),
         )
 
-    def _start(self, command: Start) -> Moment:
+    def _start(self, whole: Completed) -> Moment:
         blank = THRONES.blank()
-        ruling = THRONES.decide(blank, command)
+        charter = whole.state.charter
+        if self.case.set_up:
+            ruling = THRONES.decide(blank, Start(charter, decks=whole.hidden.decks))
+            return self._seen(Moment(blank, ruling.state, ruling.facts))
+        ruling = THRONES.decide(blank, Start(charter, position=whole.state, hidden=whole.hidden, reason="case"))
         # What the start itself states is no step of the game.
         stated = next(i for i, fact in enumerate(ruling.facts) if isinstance(fact, f.HiddenStated)) + 1
         state = blank
@@ -225,7 +236,11 @@ class _Run:
             yield answer if isinstance(answer, str) else str(answer), answer
 
     def _read(self, state: State, answer: Answer) -> Command:
-        return read_answer(self.words, state, answer)
+        """The command, or the refusal of what is no answer at all, which only :data:`UNREADABLE` expects."""
+        try:
+            return read_answer(self.words, state, answer)
+        except CaseError as error:
+            raise Refusal(UNREADABLE, unknown=True, detail=str(error)) from error
 
     def _seen(self, moment: Moment) -> Moment:
         """Keep the rules that were cited, and hold the facts to the state they lead to."""
@@ -255,6 +270,7 @@ class _Run:
         at = moment.step_over if expect.when == "step-over" else moment.after
         yield from _fragment("position", expect.position, at)
         yield from _fragment("public", expect.public, redacted(at))
+        yield from _own(expect.own, at)
         yield from self._owed(expect, moment.after)
 
     def _owed(self, expect: Expect, state: State) -> Iterator[tuple[str, str]]:
@@ -279,8 +295,7 @@ class _Run:
 
     def _try(self, state: State, decisions: Sequence[Decision[Any]], answer: Answer) -> Refusal | None:
         """How the options and ``decide`` answer; they must agree."""
-        command = self._read(state, answer)
-        assert isinstance(command, c.HouseAnswer)
+        command = read_answer(self.words, state, answer)
         ours = next((one for one in decisions if one.player == command.house and one.kind == command.kind), None)
         allowed = False
         if ours is not None and ours.default.about == command.about:
@@ -338,6 +353,9 @@ def read_answer(words: Lexicon, state: State, answer: Answer) -> c.HouseAnswer:
         raise CaseError(f"{answer}: {error}") from error
 
 
+UNREADABLE = "unreadable"
+"""The code of a refusal for what cannot be read, since no such answer exists."""
+
 FACTS: dict[str, type[Fact]] = {str(fact.__struct_config__.tag): fact for fact in EVOLVERS}
 
 
@@ -358,6 +376,7 @@ def _check_case(case: Case) -> None:
         for pattern in (*expect.facts, *expect.never):
             _check_pattern(case, pattern)
         unknown = sorted({*expect.position, *expect.public} - set(State.__struct_fields__))
+        unknown += sorted({key for own in expect.own.values() for key in own} - set(Own.__struct_fields__))
         if unknown:
             raise CaseError(f"{case.id}: a position has no {', '.join(unknown)}")
 
@@ -366,7 +385,7 @@ def _check_pattern(case: Case, pattern: Mapping[str, Any]) -> None:
     fact = FACTS.get(str(pattern.get("fact")))
     if fact is None:
         raise CaseError(f"{case.id}: there is no fact {pattern.get('fact')}")
-    unknown = sorted(set(pattern) - {"fact", *fact.__struct_fields__})
+    unknown = sorted(set(pattern) - {"fact", "audience", *fact.__struct_fields__})
     if unknown:
         raise CaseError(f"{case.id}: {pattern['fact']} has no {', '.join(unknown)}")
 
@@ -381,7 +400,8 @@ def _verdict(expect: Expect, moment: Moment) -> tuple[str, str]:
     what = f"refused {expect.refused.code} [{', '.join(expect.refused.rules)}]"
     if refusal is None:
         return what, "accepted"
-    if expect.refused.code and expect.refused.code != refusal.code:
+    # A slip of the pen must not pass for a refusal.
+    if (expect.refused.code or refusal.code == UNREADABLE) and expect.refused.code != refusal.code:
         return what, str(refusal)
     return what, _lacking(expect.refused.rules, refusal)
 
@@ -405,8 +425,9 @@ def _facts(expect: Expect, facts: Sequence[Fact]) -> Iterator[tuple[str, str]]:
 
 
 def plain_fact(fact: Fact) -> dict[str, Any]:
-    """A fact as JSON values, defaults included, so that a pattern can name them."""
-    plain: dict[str, Any] = {"fact": str(fact.__struct_config__.tag)}
+    """A fact as JSON values, defaults and audience included, so that a pattern can name them."""
+    audience = None if fact.audience is None else list(fact.audience)
+    plain: dict[str, Any] = {"fact": str(fact.__struct_config__.tag), "audience": audience}
     for name in fact.__struct_fields__:
         plain[name] = msgspec.to_builtins(getattr(fact, name))
     return plain
@@ -449,6 +470,15 @@ def _fragment(name: str, fragment: Mapping[str, Any], state: State) -> Iterator[
                 yield f"{name} {field} {key} = {value}", "" if same else f"found {found}"
         else:
             yield f"{name} {field} = {wanted}", "" if _plain(wanted) == _plain(there) else f"found {there}"
+
+
+def _own(wanted: Mapping[str, Mapping[str, Any]], state: State) -> Iterator[tuple[str, str]]:
+    """Compare what Houses alone may see; an answer or a draft agrees in the fields that are given."""
+    for house, fragment in sorted(wanted.items()):
+        there = msgspec.to_builtins(view(state, house).own)
+        for key, value in sorted(fragment.items()):
+            found = there.get(key)
+            yield f"own {house} {key} = {value}", "" if matches(value, found) else f"found {found}"
 
 
 def _plain(value: Any) -> Any:

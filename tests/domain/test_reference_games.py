@@ -108,3 +108,19 @@ if FILES:
         step = next(one for one in other["steps"] if one["kind"] == "retreat-area")
         step["answer"]["options"] = [*step["answer"]["options"], "castle-black"]
         assert [one.what for one in replay(other, "falsified").unexplained] == ["retreat areas"]
+
+    def test_after_an_explained_difference_the_recorded_position_is_taken_over() -> None:
+        """A made-up difference of a known kind: a Ship in a port, which the recording says it captured late."""
+        other = copy.deepcopy(trace(FILES[-1]))
+        at = next(number for number, one in enumerate(other["checkpoints"]) if one["label"] == "combat-end")
+        checkpoint = other["checkpoints"][at]
+        other["notes"] = [{"n": checkpoint["after"], "code": "port-captured-only-after-the-combat"}]
+        later = [one["position"] for one in other["checkpoints"][at:] if one["round"] == checkpoint["round"]]
+        for position in later:
+            position["units"]["port-of-dragonstone"] = {"house": "baratheon", "ship": 1}
+        report = replay(other, "made up")
+        assert report.taken_over == 1
+        assert {one.what for one in report.differences if one.explained == "moment-of-control"} == {"combat-end: units"}
+        # The game goes on from there: the next recorded positions agree until the made-up Ship is gone from them.
+        assert report.unexplained[0].step > checkpoint["after"]
+        assert report.unexplained[0].what != "stuck"

@@ -16,8 +16,8 @@ C = TypeVar("C")
 Frame = dict[str, Any]
 """A procedure on the stack as plain data: its name, its step and its locals."""
 
-How = Literal["given", "forced", "default"]
-"""Where an answer came from: its decider, the only legal option, or a missed deadline."""
+How = Literal["given", "forced", "default", "kept"]
+"""Where an answer came from: its decider, the only legal option, a missed deadline, or a struck-out line."""
 
 NOBODY: tuple[str, ...] = ()
 """The audience of what no player may see before it is opened: deck orders and the seed."""

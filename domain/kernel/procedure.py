@@ -7,7 +7,7 @@ of procedures, steps and locals are part of the stored schema.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
@@ -20,6 +20,9 @@ class Procedure(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field="
     """A frame of the stack. ``step`` names the method to run next."""
 
     step: str = "begin"
+
+    turns: ClassVar[tuple[str, ...]] = ()
+    """Steps that seek the next turn: what was ruled on before is over there."""
 
     def at(self: P, step: str, **locals_: Any) -> P:
         """The same procedure at another step, with some locals changed."""

@@ -13,6 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import msgspec
 
 from domain.kernel.decision import Answer, Decision
+from domain.kernel.docket import Docket
 from domain.kernel.facts import (
     Answered,
     AnswerSealed,
@@ -44,6 +45,8 @@ class State(Protocol):
     def answers(self) -> dict[str, Any]: ...
     @property
     def is_over(self) -> bool: ...
+    @property
+    def docket(self) -> Docket: ...
 
 
 S = TypeVar("S", bound=State)
@@ -113,12 +116,14 @@ def open_question(ruleset: Ruleset[S], state: S) -> Open | None:
     return result
 
 
-def open_decisions(ruleset: Ruleset[S], state: S) -> tuple[Decision[Any], ...]:
-    """The decisions that somebody still owes, in the order of the question."""
+def open_decisions(ruleset: Ruleset[S], state: S, *, all_of_them: bool = False) -> tuple[Decision[Any], ...]:
+    """The decisions that somebody still owes, in the order of the question; or all of its decisions."""
     question = open_question(ruleset, state)
     if question is None:
         return ()
-    return (question.decision,) if isinstance(question, Wait) else question.outstanding(state.answers)
+    if isinstance(question, Wait):
+        return (question.decision,)
+    return question.decisions if all_of_them else question.outstanding(state.answers)
 
 
 def begin(game: Game[S], root: Procedure) -> Ruling[S]:
@@ -130,6 +135,19 @@ def resume(ruleset: Ruleset[S], state: S) -> Ruling[S]:
     """Run the stack that a stated position brought along until something is awaited."""
     game = ruleset.game(state)
     return _advance(game, game.stack(), state.question)
+
+
+def run_on(ruleset: Ruleset[S], game: Game[S], number: int) -> Ruling[S]:
+    """Go on from the stack of a state that an arbiter has stated, under the next number of a question."""
+    return _advance(game, game.stack(), number)
+
+
+def apply_kept(ruleset: Ruleset[S], game: Game[S], answer: Answer) -> Ruling[S]:
+    """Take a struck-out answer again; it is legal, its footprint has been compared."""
+    question = open_question(ruleset, game.state)
+    decision = _addressed(question, game.state, answer, ruleset.citations)
+    assert question is not None
+    return _take(game, question, decision, answer, "kept")
 
 
 def rule_on(ruleset: Ruleset[S], state: S, answer: Answer) -> Ruling[S]:
@@ -228,7 +246,7 @@ def _seal(game: Game[S], collect: Collect, frame: Procedure, decision: Decision[
 
 def _rules_of(game: Game[S], how: How) -> tuple[str, ...]:
     citations = game.ruleset.citations
-    return {"given": (), "forced": citations.forced, "default": citations.missed}[how]
+    return {"given": (), "kept": (), "forced": citations.forced, "default": citations.missed}[how]
 
 
 def _settle(frame: Procedure, result: Any) -> list[Procedure]:

@@ -27,6 +27,21 @@ class Switches(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_field
     support_unit: Literal["per-order", "per-house"] = "per-order"
 
 
+class Arbitration(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields=True, omit_defaults=True):
+    """What was agreed about disputes.
+
+    ``appeal_window`` is how many entries back an appeal may reach (0: any). ``kept_when`` says when a causal
+    rewind keeps an answer: when its footprint is unchanged, or only when all that its author could see is.
+    ``arbiter_may_play`` lets a player of the game arbitrate it; ``secrets_log`` says when players see who read
+    secrets by privilege.
+    """
+
+    appeal_window: int = 0
+    kept_when: Literal["footprint", "view"] = "footprint"
+    arbiter_may_play: bool = False
+    secrets_log: Literal["at-the-end", "at-once"] = "at-the-end"
+
+
 class Charter(msgspec.Struct, frozen=True):
     """The record a game is played by.
 
@@ -40,4 +55,5 @@ class Charter(msgspec.Struct, frozen=True):
     switches: Switches = Switches()
     seats: dict[str, HouseId] = {}
     chance: Literal["seeded", "stated", "imposed"] = "seeded"
+    arbitration: Arbitration = Arbitration()
     engine: str = ENGINE

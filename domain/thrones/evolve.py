@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from domain.kernel import facts as kernel
+from domain.kernel.docket import DOCKET_FACTS, AnswerVoided, evolve_docket
 from domain.thrones import facts as f
 from domain.thrones.pieces import as_routed, as_standing, minus, plus
 from domain.thrones.state import Combat, Force, Hidden, March, PlacedOrder, State
@@ -281,6 +282,14 @@ def _nothing(state: State, fact: Any) -> State:
     return state
 
 
+def _docket(state: State, fact: kernel.Fact) -> State:
+    return with_(state, docket=evolve_docket(state.docket, fact))
+
+
+def _answer_voided(state: State, fact: AnswerVoided) -> State:
+    return _hidden(state, answers=_without(state.hidden.answers, fact.player))
+
+
 EVOLVERS: dict[type[kernel.Fact], Callable[[State, Any], State]] = {
     kernel.Answered: _nothing,
     kernel.AnswerTaken: _nothing,
@@ -293,7 +302,7 @@ EVOLVERS: dict[type[kernel.Fact], Callable[[State, Any], State]] = {
     kernel.SeedOpened: _nothing,
     kernel.DrawsStated: _draws_stated,
     f.GameCreated: _game_created,
-    f.PositionStated: lambda s, x: with_(x.position, hidden=s.hidden),
+    f.PositionStated: lambda s, x: with_(x.position, hidden=s.hidden, docket=s.docket),
     f.HiddenStated: lambda s, x: with_(s, hidden=x.hidden),
     f.NeutralForcePlaced: lambda s, x: with_(s, neutral=_put(s.neutral, x.area, x.strength)),
     f.NeutralForceRemoved: lambda s, x: with_(s, neutral=_without(s.neutral, x.area)),
@@ -313,6 +322,7 @@ EVOLVERS: dict[type[kernel.Fact], Callable[[State, Any], State]] = {
     f.CardsDiscarded: _cards_discarded,
     f.ThreatMoved: lambda s, x: with_(s, threat=x.threat),
     f.DeckShuffled: _deck_shuffled,
+    f.DeckRedrawn: lambda s, x: _hidden(s, decks=_put(s.hidden.decks, x.deck, x.cards)),
     f.RoundBegan: lambda s, x: with_(s, round=x.round),
     f.StepBegan: lambda s, x: with_(s, phase=x.phase, step=x.step),
     f.WesterosCardDrawn: _westeros_card_drawn,
@@ -377,6 +387,8 @@ EVOLVERS: dict[type[kernel.Fact], Callable[[State, Any], State]] = {
     f.CombatEnded: lambda s, x: with_(s, combat=None, march=None),
     f.UnitsStoodUp: _units_stood_up,
     f.OrdersTakenBack: _orders_taken_back,
+    **dict.fromkeys(DOCKET_FACTS, _docket),
+    AnswerVoided: _answer_voided,
     f.GameWon: lambda s, x: with_(s, winner=x.winner, ranking=x.ranking),
 }
 """By type of fact. Folding hundreds of thousands of facts, a table is faster than a match."""

@@ -159,6 +159,17 @@ class DeckShuffled(Fact, frozen=True, tag=True):
         return NOBODY
 
 
+class DeckRedrawn(Fact, frozen=True, tag=True):
+    """What lies in a deck is shuffled again under a new seed; discards stay where they are."""
+
+    deck: Deck
+    cards: tuple[CardId, ...]
+
+    @property
+    def audience(self) -> tuple[str, ...] | None:
+        return NOBODY
+
+
 # Rounds and the Westeros phase
 
 
@@ -616,3 +627,32 @@ class GameWon(Fact, frozen=True, tag=True):
     winner: HouseId
     ranking: tuple[Standing, ...]
     reason: Literal["areas", "rounds"]
+
+
+STATABLE: tuple[type[Fact], ...] = (
+    NeutralForcePlaced,
+    NeutralForceRemoved,
+    UnitsPlaced,
+    UnitsDestroyed,
+    UnitReplaced,
+    UnitsMoved,
+    GarrisonPlaced,
+    GarrisonRemoved,
+    TrackFilled,
+    TokenTaken,
+    TokenUsed,
+    TokensRefreshed,
+    SupplySet,
+    PowerChanged,
+    CardsTaken,
+    CardsDiscarded,
+    ThreatMoved,
+    OrdersProhibited,
+    ProhibitionsLifted,
+    OrderRemoved,
+    OrderReplaced,
+    PowerTokenPlaced,
+    PowerTokenRemoved,
+    CombatDecided,
+)
+"""Facts that an arbiter may state in a correction."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from domain.kernel.chance import commitment, shuffled, stated
@@ -20,6 +20,7 @@ from domain.thrones.pieces import TOKEN_OF_TRACK, AreaId, Deck, HouseId, OrderTo
 from domain.thrones.state import Combat, State
 
 A = TypeVar("A", bound=HouseAnswer)
+T = TypeVar("T")
 
 
 class Game(KernelGame[State]):
@@ -36,6 +37,10 @@ class Game(KernelGame[State]):
     @property
     def switches(self) -> Switches:
         return self.state.charter.switches
+
+    def recount(self, work: Callable[[Game], T]) -> T:
+        """Do something all over the board that no single ruling depends on; footprints leave it out."""
+        return work(self)
 
     @property
     def combat(self) -> Combat:

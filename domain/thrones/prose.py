@@ -11,6 +11,13 @@ from domain.thrones.edition import Edition
 from domain.thrones.notation import format_answer
 from domain.thrones.pieces import Units, in_order
 
+HOW = {
+    "given": "",
+    "kept": " (kept from the struck-out line)",
+    "forced": " (the only legal answer)",
+    "default": " (deadline missed: the default)",
+}
+
 NUMBERS = ("no", "a", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
@@ -90,12 +97,22 @@ def _icons(p: Prose, x: f.IconsCounted) -> str:
 
 
 def _answered(p: Prose, x: kernel.Answered[Any]) -> str:
-    how = {"given": "", "forced": " (the only legal answer)", "default": " (deadline missed: the default)"}[x.how]
+    how = {
+        "given": "",
+        "kept": " (kept from the struck-out line)",
+        "forced": " (the only legal answer)",
+        "default": " (deadline missed: the default)",
+    }[x.how]
     return f"{p.name(x.answer.player)}: {format_answer(x.answer)}{how}."
 
 
 def _taken(p: Prose, x: kernel.AnswerTaken) -> str:
-    how = {"given": "", "forced": " (the only legal answer)", "default": " (deadline missed: the default)"}[x.how]
+    how = {
+        "given": "",
+        "kept": " (kept from the struck-out line)",
+        "forced": " (the only legal answer)",
+        "default": " (deadline missed: the default)",
+    }[x.how]
     return f"{p.name(x.player)} has answered in secret: {x.kind}{how}."
 
 

@@ -7,6 +7,21 @@ from typing import Any, Union
 import msgspec
 
 from domain.kernel import facts as kernel
+from domain.kernel.arbiter import (
+    Amend,
+    Correct,
+    FileAppeal,
+    Footprint,
+    Past,
+    Rewind,
+    RuleOnAppeal,
+    amend,
+    correct,
+    file_appeal,
+    offer,
+    rewind,
+    rule_on_appeal,
+)
 from domain.kernel.chance import shuffled
 from domain.kernel.commands import Command, PassDeadline, StateDraws
 from domain.kernel.decision import Answer, Decision
@@ -27,14 +42,24 @@ from domain.thrones.commands import AnyAnswer, HouseAnswer
 from domain.thrones.edition import Edition
 from domain.thrones.editions.second import SECOND_EDITION
 from domain.thrones.evolve import EVOLVERS, evolve, redacted
-from domain.thrones.facts import GameCreated, HiddenStated, PositionStated
+from domain.thrones.facts import STATABLE, DeckRedrawn, GameCreated, HiddenStated, PositionStated
+from domain.thrones.footprint import footprint
 from domain.thrones.game import Game
+from domain.thrones.invariants import problems
 from domain.thrones.known import check_names
 from domain.thrones.procedures.setup import Play
 from domain.thrones.start import Start
 from domain.thrones.state import Hidden, State
+from domain.thrones.view import view
 
 EDITIONS: dict[str, Edition] = {"second-edition": SECOND_EDITION}
+
+ACTS = (Rewind, Correct, FileAppeal, RuleOnAppeal, Amend)
+"""Commands of the arbiter, and the appeal that brings a matter before him."""
+
+STATED: Any = Union[tuple(STATABLE)]  # noqa: UP007  # built from a list
+
+encoded_view = msgspec.json.Encoder(order="deterministic").encode
 
 CITATIONS = Citations(
     forced=("2E-GEN-14",),
@@ -69,6 +94,44 @@ class ThronesOf:
     def game(self, state: State) -> Game:
         return Game(self, state, self.edition)
 
+    # What the acts of an arbiter need
+
+    def restated(self, position: State, reason: str) -> tuple[kernel.Fact, ...]:
+        return (
+            PositionStated(position=redacted(position), reason=reason),
+            HiddenStated(hidden=position.hidden),
+        )
+
+    def redraw(self, game: Any, seed: str) -> None:
+        """New seed, new commitment; what lies in the decks is shuffled again, what is discarded stays."""
+        if not is_seed(seed):
+            raise Refusal("seed-missing", ("2E-GEN-17",))
+        game.seal_seed(seed)
+        for deck in sorted(game.state.hidden.decks):
+            cards = game.state.hidden.decks[deck]
+            order = shuffled(seed, f"{deck}/redrawn/{len(game.state.docket.struck)}", tuple(sorted(cards)))
+            game.emit(DeckRedrawn(deck=deck, cards=order), "2E-GEN-17")
+
+    def stated_fact(self, raw: dict[str, Any]) -> kernel.Fact:
+        try:
+            fact: kernel.Fact = msgspec.convert(raw, STATED)
+        except msgspec.ValidationError as error:
+            raise Refusal("not-a-fact", unknown=True, problem=str(error)) from error
+        return msgspec.structs.replace(fact, rules=(*fact.rules, "arbiter"))
+
+    def problems(self, state: State) -> tuple[str, ...]:
+        return problems(self.game(state))
+
+    def footprint(self, state: State, answer: Answer) -> Footprint:
+        if state.charter.arbitration.kept_when == "view":
+            seen = view(state, answer.player, open_decisions(self, state, all_of_them=True))
+            rule_on(self, state, answer)
+            return Footprint(encoded_view(seen), {})
+        return footprint(self, self.edition, state, answer)
+
+    def must_redraw(self, state: State) -> bool:
+        return state.is_over and state.charter.chance != "imposed"
+
 
 class Thrones:
     """A Game of Thrones: The Board Game, all editions: what the event store and the worker plug in."""
@@ -77,7 +140,7 @@ class Thrones:
     version = ENGINE
     state_type = State
     hidden_type = Hidden
-    command_type: Any = Union[(AnyAnswer, Start, PassDeadline, StateDraws)]  # noqa: UP007  # built from a list
+    command_type: Any = Union[(AnyAnswer, Start, PassDeadline, StateDraws, *ACTS)]  # built from a list
     fact_type: Any = Union[tuple(_typed.get(fact, fact) for fact in EVOLVERS)]  # noqa: UP007  # built from a table
 
     def __init__(self) -> None:
@@ -90,8 +153,17 @@ class Thrones:
     def blank(self) -> State:
         return State()
 
-    def decide(self, state: State, command: Command) -> Ruling[State]:
-        """Rule on a command. Raises Refusal; the state given is never changed."""
+    def decide(self, state: State, command: Command, past: Past | None = None) -> Ruling[State]:
+        """Rule on a command. Raises Refusal; the state given is never changed.
+
+        ``past`` is the record so far; acts of an arbiter look into it.
+        """
+        ruling = self._decide(state, command, past)
+        if ruling.state.docket.pending and past is not None and not isinstance(command, Rewind | Correct):
+            return offer(self.rules_of(ruling.state), ruling, past)
+        return ruling
+
+    def _decide(self, state: State, command: Command, past: Past | None) -> Ruling[State]:
         if isinstance(command, Start):
             return self._start(state, command)
         if not state.charter.edition:
@@ -103,9 +175,31 @@ class Thrones:
             if state.charter.chance != "imposed":
                 raise Refusal("draws-are-not-stated-here", ("2E-GEN-17",))
             return state_draws(rules, state, command.deck, command.cards)
+        if isinstance(command, ACTS):
+            assert past is not None, "an arbiter looks into the record"
+            return self._act(rules, state, command, past)
+        if state.docket.open_appeals:
+            raise Refusal("appeal-open", appeals=[appeal.number for appeal in state.docket.open_appeals])
         assert isinstance(command, HouseAnswer)
         check_names(rules.edition, state, command)
         return rule_on(rules, state, command)
+
+    def _act(self, rules: ThronesOf, state: State, command: Any, past: Past) -> Ruling[State]:
+        """An act of the arbiter, or an appeal to him."""
+        if isinstance(command, Rewind):
+            return rewind(rules, state, command, past)
+        if isinstance(command, Correct):
+            return correct(rules, state, command, past)
+        game = rules.game(state)
+        if isinstance(command, FileAppeal):
+            if command.house not in state.houses:
+                raise Refusal("unknown-house", unknown=True, house=command.house, known=list(state.houses))
+            file_appeal(game, command, past.version, state.charter.arbitration.appeal_window)
+        elif isinstance(command, RuleOnAppeal):
+            rule_on_appeal(game, command)
+        else:
+            amend(game, command, f"{self.name}/{self.version}")
+        return Ruling(tuple(game.facts), game.state)
 
     def _start(self, state: State, command: Start) -> Ruling[State]:
         if state.charter.edition:
@@ -141,6 +235,8 @@ class Thrones:
         return state.charter.seats
 
     def player_of(self, command: Command) -> str | None:
+        if isinstance(command, FileAppeal):
+            return command.house
         return command.player if isinstance(command, Answer) else None
 
     def is_over(self, state: State) -> bool:
@@ -149,7 +245,7 @@ class Thrones:
     def is_secret(self, state: State, command: Command) -> bool:
         """Whether the body of a command may be read by its author only, at least until it is revealed."""
         if not isinstance(command, Answer):
-            return isinstance(command, Start | StateDraws)
+            return isinstance(command, Start | StateDraws) or (isinstance(command, Rewind) and bool(command.seed))
         return command.kind in SECRET_KINDS
 
     def decisions(self, state: State) -> tuple[Decision[Any], ...]:

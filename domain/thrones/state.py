@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from domain.kernel.docket import Docket
 from domain.kernel.facts import Awaited, Frame
 from domain.thrones.charter import Charter
 from domain.thrones.commands import AnyAnswer, AssignOrders
@@ -140,6 +141,7 @@ class State(msgspec.Struct, frozen=True):
     combats: tuple[str, ...] = ()
     winner: HouseId | None = None
     ranking: tuple[Standing, ...] = ()
+    docket: Docket = Docket()
     frames: tuple[Frame, ...] = ()
     question: int = 0
     awaited: tuple[Awaited, ...] = ()

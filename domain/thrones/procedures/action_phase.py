@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from domain.kernel.procedure import Do, Done, Next, Procedure
 from domain.thrones import facts as f
 from domain.thrones.game import Game
@@ -13,6 +15,8 @@ from domain.thrones.procedures.raids import Raids
 
 class ActionPhase(Procedure, frozen=True, tag=True):
     """Raids, marches, Consolidate Power, clean-up (2E-ACT-1)."""
+
+    turns: ClassVar[tuple[str, ...]] = ("marches", "consolidate", "clean_up")
 
     def begin(self, game: Game) -> Next:
         return Do(Raids(), then=self.at("marches"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from domain.kernel.decision import Decision
 from domain.kernel.procedure import Collect, Done, Next, Procedure, Wait
@@ -26,6 +26,8 @@ class ClashOfKings(Procedure, frozen=True, tag=True):
 
     ``former`` keeps the order of the tracks before the markers were removed.
     """
+
+    turns: ClassVar[tuple[str, ...]] = ("announce",)
 
     track: int = 0
     former: dict[str, tuple[HouseId, ...]] = {}

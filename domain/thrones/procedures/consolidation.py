@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from domain.kernel.procedure import Do, Done, Next, Procedure, Wait
 from domain.thrones import facts as f
 from domain.thrones.commands import Consolidate
@@ -24,6 +26,8 @@ def uses(game: Game, house: HouseId, area: AreaId) -> tuple[str, ...]:
 
 class ConsolidatePower(Procedure, frozen=True, tag=True):
     """Houses take turns, in turn order, resolving one Consolidate Power order each (2E-CP-1)."""
+
+    turns: ClassVar[tuple[str, ...]] = ("next_house",)
 
     last_position: int = 0
 

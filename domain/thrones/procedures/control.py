@@ -48,8 +48,8 @@ class Consequences(Procedure, frozen=True, tag=True):
     removed: int = 0
 
     def begin(self, game: Game) -> Next:
-        announce_control(game)
-        announce_victory_markers(game)
+        game.recount(announce_control)
+        game.recount(announce_victory_markers)
         winners = [house for house in game.houses if game.state.victory[house] >= game.edition.constants.victory_areas]
         if winners:
             declare_winner(game, "areas", among=winners)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from domain.kernel.procedure import Do, Done, Next, Procedure, Wait
 from domain.thrones import facts as f
 from domain.thrones.commands import MarchOrder, NeutralSupport, NeutralSupportRequest
@@ -129,6 +131,8 @@ class MarchOrders(Procedure, frozen=True, tag=True):
     ``last_position`` is that of the House whose turn it is; ``area`` and ``target`` name a march that support
     was asked for, ``granted`` the orders that will support it (2E-NEU-6).
     """
+
+    turns: ClassVar[tuple[str, ...]] = ("next_house",)
 
     last_position: int = 0
     house: HouseId = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 import msgspec
 from msgspec.structs import replace
@@ -263,6 +264,8 @@ class MusterIn(Procedure, frozen=True, tag=True):
 
 class Mustering(Procedure, frozen=True, tag=True):
     """All Houses muster in turn order (2E-MUS-1)."""
+
+    turns: ClassVar[tuple[str, ...]] = ("begin",)
 
     done: tuple[HouseId, ...] = ()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from domain.kernel.procedure import Done, Next, Procedure, Wait
 from domain.thrones import facts as f
 from domain.thrones.commands import Raid
@@ -50,6 +52,8 @@ def targets(game: Game, area: AreaId) -> tuple[AreaId, ...]:
 
 class Raids(Procedure, frozen=True, tag=True):
     """Houses take turns, in turn order, resolving one Raid order each."""
+
+    turns: ClassVar[tuple[str, ...]] = ("next_house",)
 
     last_position: int = 0
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from domain.kernel.procedure import Do, Done, Next, Procedure
 from domain.thrones import facts as f
 from domain.thrones.edition import PlayerCount
@@ -90,6 +92,8 @@ class Setup(Procedure, frozen=True, tag=True):
 
 class Play(Procedure, frozen=True, tag=True):
     """A whole game: set-up, then rounds of three phases (2E-RND-1)."""
+
+    turns: ClassVar[tuple[str, ...]] = ("phases", "round")
 
     decks: dict[str, tuple[str, ...]] = {}
     phase: int = 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from domain.kernel.procedure import Do, Done, Next, Procedure, Wait
 from domain.thrones import facts as f
 from domain.thrones.armies import armies, complies
@@ -62,6 +64,8 @@ class Reconcile(Procedure, frozen=True, tag=True):
 
 class Supply(Procedure, frozen=True, tag=True):
     """The Supply card: markers first, then armies in turn order (2E-SUP-4, 2E-SUP-5)."""
+
+    turns: ClassVar[tuple[str, ...]] = ("reconcile",)
 
     done: tuple[HouseId, ...] = ()
 

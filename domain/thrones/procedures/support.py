@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from domain.kernel.procedure import Done, Next, Procedure, Wait
 from domain.thrones import facts as f
 from domain.thrones.commands import AcceptSupport, Support, Supported
@@ -38,6 +40,8 @@ def _words(combat: Combat, house: HouseId) -> tuple[str, ...]:
 
 class CallForSupport(Procedure, frozen=True, tag=True):
     """In turn order each House declares for its eligible orders; offers are answered before the next declares."""
+
+    turns: ClassVar[tuple[str, ...]] = ("begin", "answer_offers")
 
     declared: tuple[HouseId, ...] = ()
 

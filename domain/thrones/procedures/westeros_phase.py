@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from domain.kernel.procedure import Do, Done, Next, Procedure
 from domain.thrones import facts as f
 from domain.thrones.game import Game
@@ -15,6 +17,8 @@ MOST_WINTERS = 1000
 
 class WesterosPhase(Procedure, frozen=True, tag=True):
     """Steps (2) to (4) of 2E-WES-1; the round has begun with the marker's move."""
+
+    turns: ClassVar[tuple[str, ...]] = ("cards",)
 
     resolved: int = 0
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from domain.kernel.decision import Decision
 from domain.kernel.procedure import Collect, Do, Done, Next, Procedure, Wait
@@ -23,6 +23,8 @@ class WildlingCardProcedure(Procedure, frozen=True):
     Card procedures strike the lowest bidder first, completely, then everyone else in turn order (2E-WLD-8),
     or reward the highest bidder; after each House the consequences of 2E-CTL-16 follow (2E-WLD-12).
     """
+
+    turns: ClassVar[tuple[str, ...]] = ("others",)
 
     winner: Winner
     bidder: HouseId

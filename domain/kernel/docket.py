@@ -1,0 +1,157 @@
+"""The docket: what an arbiter has done to a game, and what is still to follow from it.
+
+It is part of the state, folded from facts like everything else, but no rewind takes it back: a stated
+position replaces the board and leaves the docket as it is.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from domain.kernel.facts import Fact
+
+Outcome = Literal["declined", "upheld", "corrected", "rewound"]
+
+
+class Given(msgspec.Struct, frozen=True):
+    """Where an answer stands on the record: the entry and the number of the fact that holds it, from 0."""
+
+    entry: int
+    fact: int
+
+
+class Appeal(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An appeal of a player against the ruling of an entry. While it is open the game stands still."""
+
+    number: int
+    against: int
+    player: str
+    statement: str
+    outcome: Outcome | None = None
+    opinion: str = ""
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """Where a fork comes from: the game, its version and the digest of that entry, and why it was made."""
+
+    game: str
+    version: int
+    digest: str
+    purpose: str
+
+
+class Docket(msgspec.Struct, frozen=True, omit_defaults=True):
+    """``struck`` are ranges of entries taken back, ``pending`` answers of them still to be offered again."""
+
+    struck: tuple[tuple[int, int], ...] = ()
+    pending: tuple[Given, ...] = ()
+    appeals: tuple[Appeal, ...] = ()
+    engine: str = ""
+    origin: Origin | None = None
+
+    @property
+    def open_appeals(self) -> tuple[Appeal, ...]:
+        return tuple(appeal for appeal in self.appeals if appeal.outcome is None)
+
+
+class Rewound(Fact, frozen=True, tag=True):
+    """The game stands again as after entry ``to``; entries ``first`` to ``last`` are struck out, not removed."""
+
+    to: int
+    first: int
+    last: int
+    reason: str
+    redrawn: bool = False
+    pending: tuple[Given, ...] = ()
+
+
+class Corrected(Fact, frozen=True, tag=True):
+    """The arbiter states the facts that follow; ``count`` of them."""
+
+    reason: str
+    count: int
+
+
+class AnswerOffered(Fact, frozen=True, tag=True):
+    """A struck-out answer came up again: ``kept`` when nothing it rests on has changed, else its player is asked anew.
+
+    ``differs`` names what has changed, in words that betray no secret.
+    """
+
+    given: Given
+    player: str
+    kind: str
+    kept: bool
+    differs: tuple[str, ...] = ()
+
+
+class AnswerVoided(Fact, frozen=True, tag=True):
+    """A sealed answer is no longer legal after a correction and leaves its envelope unopened."""
+
+    player: str
+    kind: str
+
+
+class AppealFiled(Fact, frozen=True, tag=True):
+    number: int
+    against: int
+    player: str
+    statement: str
+
+
+class AppealRuled(Fact, frozen=True, tag=True):
+    number: int
+    outcome: Outcome
+    opinion: str
+
+
+class EngineAmended(Fact, frozen=True, tag=True):
+    """From the next entry on the game is ruled by another version of the rules engine."""
+
+    engine: str
+    reason: str
+
+
+class Forked(Fact, frozen=True, tag=True):
+    """This game is a fork and says so in its first entry."""
+
+    origin: Origin
+
+
+def evolve_docket(docket: Docket, fact: Fact) -> Docket:
+    """The docket after a fact of this module."""
+    change = msgspec.structs.replace
+    match fact:
+        case Rewound():
+            return change(docket, struck=(*docket.struck, (fact.first, fact.last)), pending=fact.pending)
+        case AnswerOffered():
+            return change(docket, pending=tuple(one for one in docket.pending if one != fact.given))
+        case AppealFiled():
+            filed = Appeal(fact.number, fact.against, fact.player, fact.statement)
+            return change(docket, appeals=(*docket.appeals, filed))
+        case AppealRuled():
+            ruled = tuple(
+                change(one, outcome=fact.outcome, opinion=fact.opinion) if one.number == fact.number else one
+                for one in docket.appeals
+            )
+            return change(docket, appeals=ruled)
+        case EngineAmended():
+            return change(docket, engine=fact.engine)
+        case Forked():
+            return change(docket, origin=fact.origin)
+        case _:
+            return docket
+
+
+DOCKET_FACTS: tuple[type[Fact], ...] = (
+    Rewound,
+    Corrected,
+    AnswerOffered,
+    AnswerVoided,
+    AppealFiled,
+    AppealRuled,
+    EngineAmended,
+    Forked,
+)

@@ -1,0 +1,204 @@
+"""Footprints: what an answer rests on. Found by ruling on it with everything that is read written down.
+
+The options it was chosen from and the values of all reads, by name: units of an area, an order, a track, a
+hand, a House's Power. Two lines of a game on which these are equal rule alike on the answer. Where a ruling
+ends and the next turn is sought, reading ends too, and the recount of control all over the board is not
+read for its own sake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from domain.kernel.arbiter import Footprint
+from domain.kernel.decision import Answer
+from domain.kernel.facts import Fact
+from domain.kernel.procedure import Collect, Do, Done, Procedure, Wait
+from domain.kernel.refusal import GameEnded, Refusal
+from domain.kernel.ruleset import Ruleset
+from domain.thrones.edition import Edition
+from domain.thrones.game import Game
+from domain.thrones.state import State
+
+UNREAD = frozenset({"frames", "question", "awaited", "docket", "charter", "format", "control", "victory", "combats"})
+"""Fields that no rule decides by, or that are the same on every line of a game."""
+
+ASKED = (
+    *("controller", "controlled", "castles_of", "is_enemy_in", "is_closed", "reserve", "in_play", "supply_limit"),
+    *("sizes", "orders_of", "token", "stars", "turns", "shield"),
+)
+"""Questions of :class:`Game` that are noted with their answer instead of all that they look at."""
+
+MOST_STEPS = 5_000
+
+_encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+class Reads:
+    """Names of what was read, with the first value of each."""
+
+    def __init__(self) -> None:
+        self.noted: dict[str, Any] = {}
+        self.silent = 0
+
+    def note(self, name: str, value: Any) -> Any:
+        if not self.silent:
+            self.noted.setdefault(name, _encode(value))
+        return value
+
+
+class TracedMapping(Mapping[str, Any]):
+    """A field of the position by key."""
+
+    def __init__(self, name: str, values: Mapping[str, Any], reads: Reads) -> None:
+        self._name = name
+        self._values = values
+        self._reads = reads
+
+    def __getitem__(self, key: str) -> Any:
+        self._reads.note(f"{self._name}[{key}]", self._values.get(key))
+        return self._values[key]
+
+    def get(self, key: str, default: Any = None) -> Any:
+        self._reads.note(f"{self._name}[{key}]", self._values.get(key))
+        return self._values.get(key, default)
+
+    def __contains__(self, key: object) -> bool:
+        self._reads.note(f"{self._name}[{key}]", self._values.get(str(key)))
+        return key in self._values
+
+    def __iter__(self) -> Iterator[str]:
+        self._reads.note(self._name, dict(self._values))
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        self._reads.note(self._name, dict(self._values))
+        return len(self._values)
+
+
+class TracedState:
+    """A position that writes down what is read of it."""
+
+    def __init__(self, state: State, reads: Reads) -> None:
+        self._state = state
+        self._reads = reads
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._state, name)
+        if callable(found):
+            return self._noting(name, found)
+        if name in UNREAD:
+            return found
+        if name == "hidden":
+            return TracedHidden(found, self._reads)
+        if isinstance(found, dict):
+            return TracedMapping(name, found, self._reads)
+        return self._reads.note(name, found)
+
+    def _noting(self, name: str, method: Any) -> Any:
+        def call(*args: Any) -> Any:
+            return self._reads.note(f"{name}({', '.join(map(str, args))})", method(*args))
+
+        return call
+
+
+class TracedHidden:
+    """The hidden part; names of what was read of it say nothing of the values."""
+
+    def __init__(self, hidden: Any, reads: Reads) -> None:
+        self._hidden = hidden
+        self._reads = reads
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._hidden, name)
+        if isinstance(found, dict):
+            return TracedMapping(f"hidden.{name}", found, self._reads)
+        return self._reads.note(f"hidden.{name}", found)
+
+
+class TracingGame(Game):
+    """A game that writes down what its rules read, and applies facts to the plain position."""
+
+    def __init__(self, ruleset: Ruleset[State], state: State, edition: Edition, reads: Reads) -> None:
+        self.plain = Game(ruleset, state, edition)
+        self.reads = reads
+        super().__init__(ruleset, state, edition)
+        for name in ASKED:
+            setattr(self, name, self._noting(name))
+
+    def _noting(self, name: str) -> Any:
+        def call(*args: Any, **named: Any) -> Any:
+            value = getattr(self.plain, name)(*args, **named)
+            told = ", ".join([*map(str, args), *(f"{key}={item}" for key, item in named.items())])
+            return self.reads.note(f"{name}({told})", value)
+
+        return call
+
+    @property
+    def state(self) -> Any:
+        return TracedState(self.plain.state, self.reads)
+
+    @state.setter
+    def state(self, state: State) -> None:
+        self.plain.state = state
+
+    def emit(self, fact: Fact, *rules: str) -> None:
+        if rules:
+            fact = msgspec.structs.replace(fact, rules=rules)
+        self.facts.append(fact)
+        self.plain.state = self.ruleset.evolve(self.plain.state, fact)
+
+    def recount(self, work: Any) -> Any:
+        """Do something all over the board that is not read for its own sake."""
+        self.reads.silent += 1
+        try:
+            return work(self)
+        finally:
+            self.reads.silent -= 1
+
+
+def footprint(ruleset: Ruleset[State], edition: Edition, state: State, answer: Answer) -> Footprint:
+    """What ``answer`` rests on in ``state``. Raises Refusal when it is not legal there."""
+    reads = Reads()
+    game = TracingGame(ruleset, state, edition, reads)
+    stack = game.stack()
+    question = getattr(stack[-1], stack[-1].step)(game)
+    assert isinstance(question, Wait | Collect)
+    decisions = (question.decision,) if isinstance(question, Wait) else question.decisions
+    decision = next((one for one in decisions if one.player == answer.player and one.kind == answer.kind), None)
+    if decision is None or decision.default.about != answer.about:
+        raise Refusal("not-asked")
+    decision.check(answer)
+    # What the question looked at is in its options; of a secret one, others' options too, which are not this player's.
+    reads.noted.clear()
+    if state.combat is not None:
+        for name in ("combat", "march"):
+            reads.note(name, getattr(state, name))
+        reads.note(f"units_in({state.combat.area})", state.units_in(state.combat.area))
+    options = _encode([decision.options, decision.secret, decision.facts])
+    if isinstance(question, Wait):
+        _trace(game, stack, getattr(stack[-1], question.then)(game, answer))
+    return Footprint(options, reads.noted)
+
+
+def _trace(game: TracingGame, stack: list[Procedure], result: Any) -> None:
+    """Follow the ruling until somebody is awaited or the next turn is sought."""
+    try:
+        for _ in range(MOST_STEPS):
+            if isinstance(result, Wait | Collect):
+                return
+            if isinstance(result, Done):
+                stack.pop()
+            elif isinstance(result, Do):
+                stack[-1:] = [result.then, result.procedure]
+            else:
+                stack[-1] = result
+            if not stack or stack[-1].step in type(stack[-1]).turns:
+                return
+            result = getattr(stack[-1], stack[-1].step)(game)
+    except GameEnded:
+        return
+    raise AssertionError("a ruling never needs so many steps")

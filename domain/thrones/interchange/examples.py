@@ -130,10 +130,18 @@ def _read_areas(areas: Json) -> Json:
             value = there.pop(key, None)
             if value:
                 given[field][area] = value
-        there.pop("controller", None)
+        _read_controller(given, area, there)
         if there:
             raise CaseError(f"{area}: not understood: {', '.join(sorted(there))}")
     return {**given, "empty": tuple(sorted(areas))}
+
+
+def _read_controller(given: Json, area: str, there: Json) -> None:
+    """A House that controls an area without units does so by a Power token, where it is not at home."""
+    controller = there.pop("controller", None)
+    home = SECOND_EDITION.board[area].home if area in SECOND_EDITION.board else None
+    if controller and area not in given["units"] and area not in given["power_tokens"] and controller != home:
+        given["power_tokens"][area] = controller
 
 
 def _owner(area: str, house: str | None) -> str:
@@ -389,12 +397,17 @@ def _house_cards(fields: _Fields, state: State, decisions: Any) -> list[c.HouseA
     return [c.HouseCardChoice(house, _about(state), card) for house, card in cards.items()]
 
 
-def _support(fields: _Fields, state: State, decisions: Any) -> list[c.HouseAnswer]:
+def _support(fields: _Fields, state: State, decisions: Sequence[Decision[Any]]) -> list[c.HouseAnswer]:
+    """Orders that are not named are withheld."""
     combat = state.combat
     orders: dict[str, c.Supported] = {}
     for area, whom in fields.need("orders").items():
         side = combat.side_of(whom) if combat and whom else None
         orders[area] = side or (whom if whom in ("attacker", "defender") else "withhold")
+    house = fields.left.get("by")
+    for one in decisions:
+        if one.kind == "support" and one.player == house and set(orders) <= set(one.default.orders):
+            orders = {area: orders.get(area, "withhold") for area in one.default.orders}
     return [c.Support(fields.need("by"), _about(state), orders)]
 
 

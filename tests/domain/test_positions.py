@@ -127,6 +127,7 @@ def test_a_named_hand_is_the_whole_hand() -> None:
         (Partial(power={"stark": 15}, pool={"stark": 6}), "stark has more than 20 Power tokens"),
         (Partial(units={"winterfell": Force("stark", {"siege-engine": 3})}), "stark has no 1 more siege-engine"),
         (Partial(decks={"wildling": ("mammoth-riders", "mammoth-riders")}), "mammoth-riders is not in the wildling"),
+        (Partial(decks={"I": ("w1-supply",)}), "unknown: I"),
         (Partial(at=Where("combat/retreat")), "where is the combat"),
     ],
 )

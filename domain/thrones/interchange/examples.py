@@ -53,7 +53,7 @@ ENGINE_STEPS = (
     "clean-up",
 )
 SET_UPS = ENGINE_STEPS[:3]
-OWN_STEPS = {"planning": {"assign-orders"}, "action/clean-up": {"clean-up"}, "westeros": {"draw"}}
+OWN_STEPS = {"planning": ("assign-orders",), "action/clean-up": ("clean-up",), "westeros": ("draw",)}
 """Steps that begin with the position itself, by where it stands."""
 
 MOST_DEFAULTS = 200
@@ -596,9 +596,7 @@ class _Example:
         except PositionError as error:
             raise CaseError(f"{self.example['id']}: {error}") from error
         self.notes += whole.notes
-        self.own_steps = {*partial.westeros_cards.values()} | (
-            {"assign-orders"} if partial.at.step == "planning" else set()
-        )
+        self.own_steps = {*partial.westeros_cards.values(), *OWN_STEPS.get(partial.at.step, ())}
         command = Start(whole.state.charter, position=whole.state, hidden=whole.hidden, reason=self.example["id"])
         ruling = THRONES.decide(THRONES.blank(), command)
         number = next(i for i, fact in enumerate(ruling.facts) if isinstance(fact, f.HiddenStated)) + 1

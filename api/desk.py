@@ -98,7 +98,7 @@ class LogEntry(msgspec.Struct, frozen=True):
 
     seq: int
     at: str
-    cause: str
+    cause: Cause
     seat: str | None
     inbox: str
     correlation: str
@@ -152,7 +152,7 @@ class Desk:
         GameExists, BadGameId.
         """
         if seed and not is_seed(seed):
-            raise Refusal("seed-malformed", ("2E-GEN-17",))
+            raise Refusal("seed-missing", ("2E-GEN-17",))
         if deal and chance == "imposed":
             raise Refusal("dealing-needs-a-seed", ("2E-SET-2", "2E-GEN-17"))
         charter = self._charter(edition, players, switches or {}, seats, "stated" if seed else chance)
@@ -161,7 +161,7 @@ class Desk:
         start = Start(charter=charter, seed=seed, deal=deal)
         opening = submission(start, seat=None, at=self.clock(), cause="system", key=key or secrets.token_hex(16))
         receipt = self.store.create(game, THRONES.name, THRONES.version, opening)
-        self._ring(game)
+        self.ring(game)
         names = sorted(charter.seats)
         issued = {seat: self.tokens.issue(game, seat) for seat in names}
         sitting = {seat: None if deal else house for seat, house in sorted(charter.seats.items())}
@@ -190,7 +190,7 @@ class Desk:
         check_charter(charter)
         return charter
 
-    def _ring(self, game: str) -> None:
+    def ring(self, game: str) -> None:
         if self.bell is None:
             return
         try:
@@ -229,7 +229,7 @@ class Desk:
             correlation=correlation,
         )
         receipt = self.store.submit(game, sent)
-        self._ring(game)
+        self.ring(game)
         return receipt
 
     def _seen(self, game: str, seen: int | None) -> int:
@@ -351,9 +351,13 @@ class Desk:
         for stored in self.store.entries(game, after, count):
             yield self.readable(stored, house, prose)
 
+    def shown(self, stored: Stored, house: str | None) -> Stored:
+        """One entry as it is stored, without the parts of other eyes."""
+        return codec.redact(stored, house)
+
     def readable(self, stored: Stored, house: str | None, prose: Prose) -> LogEntry:
         """One entry for the eyes of a House, or of the public with None."""
-        shown = codec.redact(stored, house)
+        shown = self.shown(stored, house)
         entry: Entry = codec.entry(shown)
         facts = self.judge.codec.facts(shown, entry)
         raw = codec.raw_command(shown, entry)

@@ -125,7 +125,10 @@ class Marches(Options[MarchOrder], frozen=True, tag="marches"):
         # Moving nothing is always possible (2E-MAR-14), whatever the armies look like.
         if moves and not complies(after.values(), self.limit):
             raise Refusal(
-                "over-supply", ("2E-MAR-7", "2E-SUP-8"), limit=list(self.limit), armies=sorted(after.values())[::-1]
+                "over-supply",
+                ("2E-MAR-7", "2E-SUP-8", "2E-SUP-3"),
+                limit=list(self.limit),
+                armies=sorted(after.values())[::-1],
             )
 
     def after(self, area: AreaId, moves: dict[AreaId, Units]) -> dict[AreaId, int]:

@@ -97,14 +97,16 @@ def _is_part(chosen: Mapping[AreaId, Units], pool: Mapping[AreaId, Units]) -> bo
 
 
 class Words(Options[Any], frozen=True, tag="words"):
-    """One word out of a list. ``rules`` say why there is no other."""
+    """One word out of a list. ``rules`` say why there is no other, ``barred`` why some words in particular are not."""
 
     words: tuple[str, ...]
     rules: tuple[str, ...] = ()
+    barred: dict[str, tuple[str, ...]] = {}
 
     def check(self, answer: Any) -> None:
         if answer.choice not in self.words:
-            raise Refusal("not-an-option", self.rules, choice=answer.choice, options=list(self.words))
+            rules = self.barred.get(answer.choice, self.rules)
+            raise Refusal("not-an-option", rules, choice=answer.choice, options=list(self.words))
 
     def sample(self, template: Any, pick: Pick) -> Any:
         return replace(template, choice=self.words[pick(len(self.words))])
@@ -376,15 +378,19 @@ class Degrades(Options[c.CrowKillersDegrade], frozen=True, tag="degrades"):
 
 
 class PerOrder(Options[Any], frozen=True, tag="per-order"):
-    """For every order a word. With ``same`` all third-party orders of the House go one way (``support-unit``)."""
+    """For every order a word. With ``same`` all third-party orders of the House go one way (``support-unit``).
+
+    ``eligible`` are the rules that say which orders these are.
+    """
 
     orders: dict[AreaId, tuple[str, ...]]
     same: bool = False
     rules: tuple[str, ...] = ()
+    eligible: tuple[str, ...] = ()
 
     def check(self, answer: Any) -> None:
         if sorted(answer.orders) != sorted(self.orders):
-            raise Refusal("not-the-eligible-orders", self.rules, orders=sorted(self.orders))
+            raise Refusal("not-the-eligible-orders", self.eligible or self.rules, orders=sorted(self.orders))
         for area in sorted(answer.orders):
             if answer.orders[area] not in self.orders[area]:
                 raise Refusal("not-an-option", self.rules, area=area, options=list(self.orders[area]))

@@ -600,6 +600,8 @@ def _check_names(partial: Partial, edition: Edition) -> None:
     cards = {card for pile in (*partial.hands.values(), *partial.discards.values()) for card in pile}
     unknown += sorted(cards - set(edition.cards))
     unknown += sorted(set(partial.tracks) - set(TRACKS)) + sorted({*partial.tokens, *partial.used} - _TOKENS)
+    named = {*partial.decks, *partial.stated, *partial.westeros_discards, *partial.westeros_cards}
+    unknown += sorted(named - {"wildling", "tides", *edition.westeros_decks})
     if unknown:
         raise PositionError(f"unknown: {', '.join(unknown)}")
     for pile in (partial.hands, partial.discards):

@@ -30,7 +30,7 @@ def in_default_order(pool: dict[AreaId, Units]) -> list[tuple[AreaId, Unit]]:
 
 def lose_units(game: Game, house: HouseId, units: c.Chosen, *rules: str) -> None:
     for area in sorted(units):
-        game.destroy(house, area, units[area], *rules, "2E-WLD-13")
+        game.destroy(house, area, units[area], *rules, "2E-WLD-13", "2E-WLD-12")
 
 
 class DestroysUnits(WildlingCardProcedure, frozen=True):
@@ -44,7 +44,7 @@ class DestroysUnits(WildlingCardProcedure, frozen=True):
         pool = game.state.forces_of(house)
         number = min(self.units_to_destroy(game), total(pool))
         answer = c.DestroyUnits(house=house, units=gathered(in_default_order(pool)[:number]))
-        rules = ("2E-DP-12", self.rule, "2E-WLD-13", "2E-GEN-18")
+        rules = ("2E-DP-12", self.rule, "2E-WLD-13", "2E-GEN-18", "2E-DP-41")
         options = UnitsAnywhere(pool, number, number, (self.rule, "2E-WLD-13"))
         return Wait(decision(answer, options, *rules), then="destroyed")
 

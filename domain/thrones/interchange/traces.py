@@ -345,14 +345,21 @@ class Replay:
     def _finish(self) -> None:
         report = self.report
         report.winner = self.state.winner or ""
+        ended_behind = self.floor
         if self.state.is_over and not self.done:
             self._compare_end()
         report.used = len(self.used)
         recorded = {step["n"] for step in self.steps if step["kind"] == "retreat-area"}
         report.retreats_recorded = len(recorded)
-        report.unused = [
+        left = [
             step for step in self.steps if step["n"] not in self.used and step["house"] is not None and not step["auto"]
         ]
+        by_areas = any(isinstance(fact, f.GameWon) and fact.reason == "areas" for fact in self.shown)
+        for step in left:
+            if by_areas and step["n"] > ended_behind:
+                self._differ("asked after the end", None, step["kind"], step["n"], explained="won-at-once")
+            else:
+                report.unused.append(step)
 
     def _compare_end(self) -> None:
         """The end: by rounds as recorded; by areas at once, while the recording finishes the march first."""

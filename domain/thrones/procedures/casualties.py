@@ -78,7 +78,7 @@ class Casualties(Procedure, frozen=True, tag=True):
         number = min(swords - walls, size(units))
         answer = c.Casualties(house=combat.loser, area=combat.area, units=default_units(units, number))
         rules = ("2E-CAS-4", "2E-CAS-6", "2E-CAS-7")
-        return Wait(decision(answer, SomeUnits(units, number, rules), "2E-DP-36", *rules), then="give_up")
+        return Wait(decision(answer, SomeUnits(units, number, rules), "2E-DP-36", *rules, "2E-DP-41"), then="give_up")
 
     def give_up(self, game: Game, answer: c.Casualties) -> Next:
         destroy_participating(game, game.combat, answer.house, answer.units, "2E-CAS-6", "2E-CAS-7")
@@ -106,7 +106,7 @@ class Casualties(Procedure, frozen=True, tag=True):
         units = eligible(game, combat, struck)
         answer = c.SkullCasualty(house=struck, area=combat.area, units=default_units(units, 1))
         rules = ("2E-TOB-9", "2E-TOB-10")
-        return Wait(decision(answer, SomeUnits(units, 1, rules), "2E-DP-37", *rules), then="skull_taken")
+        return Wait(decision(answer, SomeUnits(units, 1, rules), "2E-DP-37", *rules, "2E-DP-41"), then="skull_taken")
 
     def skull_taken(self, game: Game, answer: c.SkullCasualty) -> Next:
         destroy_participating(game, game.combat, answer.house, answer.units, "2E-TOB-9", "2E-TOB-10")

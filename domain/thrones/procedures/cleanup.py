@@ -39,7 +39,7 @@ class CombatCleanUp(Procedure, frozen=True, tag=True):
         assert march is not None
         if not size(march.units):
             return self.at("nobody_enters")
-        game.emit(f.UnitsArrived(house=combat.attacker, to=combat.area, units=march.units), "2E-CUP-2")
+        game.emit(f.UnitsArrived(house=combat.attacker, to=combat.area, units=march.units), "2E-CUP-2", "2E-CUP-5")
         owner = game.state.power_tokens.get(combat.area)
         if owner and owner != combat.attacker:
             game.emit(f.PowerTokenRemoved(house=owner, area=combat.area), "2E-CUP-3", "2E-CTL-7")

@@ -23,7 +23,7 @@ def announce_control(game: Game) -> None:
 def _reasons(game: Game, area: AreaId, house: HouseId | None) -> tuple[str, ...]:
     """Why a House controls a land area now, or nobody does."""
     if house is None:
-        return ("2E-CTL-13", "2E-NEU-1") if area in game.state.neutral else ("2E-CTL-1",)
+        return ("2E-CTL-1", "2E-FEW-3") if game.board[area].home else ("2E-CTL-1",)
     if game.state.house_in(area) == house:
         return ("2E-CTL-1",)
     if game.state.power_tokens.get(area) == house:
@@ -63,7 +63,7 @@ class Consequences(Procedure, frozen=True, tag=True):
                 continue
             units = game.state.units_in(port)
             rules = ("2E-PRT-13", "2E-PRT-16") if owner else ("2E-PRT-15",)
-            game.destroy(holder, port, units, *rules, "2E-PRT-1", "2E-PRT-2")
+            game.destroy(holder, port, units, *rules, "2E-PRT-1", "2E-PRT-2", "2E-CTL-2")
             order = game.state.orders.get(port)
             if order:
                 removed = f.OrderRemoved(house=order.house, area=port, order=order.token)

@@ -47,7 +47,7 @@ def why_closed(game: Game, house: HouseId, origin: AreaId, area: AreaId) -> tupl
     if game.board.is_land(area) and not game.board.is_land(origin):
         return ("2E-MAR-3", "2E-MAR-18")
     if game.board.is_land(origin):
-        return ("2E-MAR-2", "2E-TRN-1", "2E-MAP-2")
+        return ("2E-MAR-2", "2E-TRN-1", "2E-TRN-4", "2E-TRN-6", "2E-MAP-2")
     return ("2E-MAR-2", "2E-MAR-17", "2E-PRT-5")
 
 
@@ -96,8 +96,7 @@ def march_options(
         movable = {unit: count for unit, count in there.items() if not is_routed(unit)}
         to: dict[AreaId, Destination] = {}
         barred: dict[AreaId, tuple[str, ...]] = {}
-        near = (*reach(game, house, area), *game.board.neighbours[area])
-        for other in sorted({*near}):
+        for other in sorted({*reach(game, house, area), *game.board.neighbours[area], *_over_sea(game, area)}):
             why = why_closed(game, house, area, other)
             if why:
                 barred[other] = why
@@ -106,6 +105,13 @@ def march_options(
         no_power = why_no_power(game, house, area)
         origins[area] = Origin(movable, size(there) - size(movable), to, barred, no_power)
     return Marches(origins, game.sizes(house), game.supply_limit(house))
+
+
+def _over_sea(game: Game, area: AreaId) -> tuple[AreaId, ...]:
+    """Land areas on the other side of one sea area, which transport would reach."""
+    board = game.board
+    seas = [sea for sea in board.neighbours[area] if board.is_land(area) and board.is_sea(sea)]
+    return tuple(other for sea in seas for other in board.neighbours[sea] if board.is_land(other) and other != area)
 
 
 def requests(game: Game, house: HouseId) -> dict[AreaId, tuple[AreaId, ...]]:
@@ -123,6 +129,15 @@ def requests(game: Game, house: HouseId) -> dict[AreaId, tuple[AreaId, ...]]:
         if targets:
             found[area] = targets
     return found
+
+
+def _left_alone(game: Game, answer: MarchOrder) -> tuple[str, ...]:
+    """The rule that takes control of a land area which all units leave without a Power token (2E-MAR-10)."""
+    moving = sum(size(move.units) for move in answer.moves)
+    stay = answer.leave_power or answer.area in game.state.power_tokens or game.shield(answer.area) == answer.house
+    if stay or not game.board.is_land(answer.area) or moving < size(game.state.units_in(answer.area)):
+        return ()
+    return ("2E-MAR-10",)
 
 
 class MarchOrders(Procedure, frozen=True, tag=True):
@@ -196,7 +211,8 @@ class MarchOrders(Procedure, frozen=True, tag=True):
         """2E-DP-25: one March order with all its moves."""
         options = march_options(game, self.house, self.area, self.target, self.granted)
         answer = MarchOrder(house=self.house, area=next(iter(options.origins)))
-        question = decision(answer, options, "2E-DP-25", "2E-MAR-1", "2E-ACT-2", "2E-ACT-4", asked_anyway=True)
+        rules = ("2E-DP-25", "2E-MAR-1", "2E-MAR-11", "2E-ACT-2", "2E-ACT-4")
+        question = decision(answer, options, *rules, asked_anyway=True)
         return Wait(question, then="depart")
 
     def depart(self, game: Game, answer: MarchOrder) -> Next:
@@ -206,23 +222,30 @@ class MarchOrders(Procedure, frozen=True, tag=True):
         there = options.origins[origin].to
         for move in answer.moves:
             if not there[move.to].contested:
-                self._enter(game, house, origin, move.to, move.units)
+                self._enter(game, house, origin, move.to, move.units, *_left_alone(game, answer))
         for move in answer.moves:
             if there[move.to].contested:
                 order = game.state.orders[origin].token
                 gone = f.UnitsDeparted(house=house, area=origin, to=move.to, units=move.units, order=order)
-                game.emit(gone, "2E-MAR-9", "2E-MAR-5", "2E-MAR-7")
+                rules = ["2E-MAR-9", "2E-MAR-5", "2E-MAR-7", *self._way(game, origin, move.to)]
+                rules += ["2E-MAR-17"] if game.board.is_sea(move.to) else []
+                rules += ["2E-TRN-5"] if "2E-TRN-1" in rules else []
+                game.emit(gone, *rules, *_left_alone(game, answer))
         if answer.leave_power:
-            rules = ("2E-MAR-8", "2E-CTL-4", "2E-GEN-7")
-            game.emit(f.PowerTokenPlaced(house=house, area=origin), *rules)
+            game.emit(f.PowerTokenPlaced(house=house, area=origin), "2E-MAR-8", "2E-CTL-4", "2E-GEN-7")
         return Do(Consequences(), then=self.at("fight", area=origin))
 
-    def _enter(self, game: Game, house: HouseId, origin: AreaId, to: AreaId, units: dict[str, int]) -> None:
-        transported = game.board.is_land(to) and not game.board.are_adjacent(origin, to)
-        rules = ["2E-MAR-9", "2E-MAR-2", *(("2E-TRN-1", "2E-TRN-3", "2E-MAP-6") if transported else ())]
+    def _way(self, game: Game, origin: AreaId, to: AreaId) -> tuple[str, ...]:
+        """The rules of ship transport where units are carried."""
+        carried = game.board.is_land(to) and not game.board.are_adjacent(origin, to)
+        return ("2E-TRN-1", "2E-TRN-2", "2E-TRN-3", "2E-MAP-6") if carried else ()
+
+    def _enter(self, game: Game, house: HouseId, origin: AreaId, to: AreaId, units: dict[str, int], *left: str) -> None:
+        rules = ["2E-MAR-9", "2E-MAR-2", *self._way(game, origin, to), *left]
         rules += ["2E-PRT-5"] if "port" in (game.board[origin].kind, game.board[to].kind) else []
         rules += ["2E-MAR-16"] if game.board.is_sea(to) and to not in game.state.units else []
         rules += ["2E-MAR-12"] if game.state.order_of(house, to) else []
+        rules += ["2E-MAR-15"] if game.state.power_tokens.get(to) == house else []
         game.emit(f.UnitsMoved(house=house, area=origin, to=to, units=units), *rules)
         owner = game.state.power_tokens.get(to)
         if owner and owner != house:
@@ -253,7 +276,8 @@ class MarchOrders(Procedure, frozen=True, tag=True):
         counted = f.StrengthCounted(
             stage="neutral", house=march.house, area=march.to, lines=tuple(lines), total=total(lines)
         )
-        game.emit(counted, "2E-NEU-2", "2E-NEU-3", "2E-NEU-4", "2E-NEU-5", "2E-NEU-6", "2E-NEU-8")
+        tides = ("2E-TOB-11",) if game.switches.tides_of_battle == "on" else ()
+        game.emit(counted, "2E-NEU-2", "2E-NEU-3", "2E-NEU-4", "2E-NEU-5", "2E-NEU-6", "2E-NEU-8", *tides)
         game.emit(f.NeutralForceRemoved(area=march.to), "2E-NEU-7")
         game.emit(f.UnitsArrived(house=march.house, to=march.to, units=march.units), "2E-NEU-7")
         return Do(Consequences(), then=self.at("finish"))

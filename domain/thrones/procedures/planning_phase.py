@@ -87,6 +87,8 @@ class PlanningPhase(Procedure, frozen=True, tag=True):
             rules = ["2E-DP-21", "2E-PLN-2", "2E-PLN-4", "2E-PLN-5", "2E-PLN-7", "2E-ORD-6"]
             rules += ["2E-PLN-10", "2E-PLN-11"] if self.in_turn else ["2E-PLN-3", "2E-GEN-15"]
             rules += ["2E-PLN-6"] if options.prohibited else []
+            rules += ["2E-PRT-4"] if any(game.board.is_port(area) for area in options.areas) else []
+            rules += ["2E-DP-42"]
             questions.append(decision(answer, options, *rules, secret=True, asked_anyway=True))
         return Collect(tuple(questions), then="reveal", in_turn=self.in_turn)
 

@@ -42,7 +42,7 @@ def why_not(game: Game, area: AreaId, target: AreaId) -> tuple[str, ...]:
         return ()
     if kind == "defense" and game.edition.tokens[raider.token].star:
         return ()
-    return ("2E-RAID-4",) if kind in ("defense", "march") else ("2E-RAID-3",)
+    return ("2E-RAID-3", "2E-RAID-4")
 
 
 def targets(game: Game, area: AreaId) -> tuple[AreaId, ...]:

@@ -72,6 +72,21 @@ def legal_areas(game: Game, house: HouseId, units: Units) -> tuple[tuple[AreaId,
     return tuple(sorted(area for area, loss in possible.items() if loss == least)), least
 
 
+def barred_areas(game: Game, house: HouseId, legal: tuple[AreaId, ...]) -> dict[AreaId, tuple[str, ...]]:
+    """Why the other areas next to a combat cannot be chosen."""
+    combat = game.combat
+    barred: dict[AreaId, tuple[str, ...]] = {}
+    near = (*reach(game, house, combat.area), *game.board.neighbours[combat.area])
+    for area in sorted({*near} - {*legal}):
+        if area == combat.origin and house == combat.defender:
+            barred[area] = ("2E-RET-7",)
+        elif area not in reach(game, house, combat.area):
+            barred[area] = ("2E-RET-8",)
+        else:
+            barred[area] = why_barred(game, house, area) or ("2E-RET-9", "2E-RET-10")
+    return barred
+
+
 class Retreat(Procedure, frozen=True, tag=True):
     """The loser's surviving units leave, all to the same area (2E-RET-1)."""
 
@@ -115,7 +130,8 @@ class Retreat(Procedure, frozen=True, tag=True):
         doomed = combat.loser == combat.attacker and combat.origin not in areas
         words = (*areas, LEAVE) if robb and (len(areas) > 1 or doomed) else areas
         rules = ("2E-DP-38", "2E-RET-12", *(("2E-HCS-2",) if robb else ()))
-        options = Words(words, ("2E-RET-5", "2E-RET-6", "2E-RET-10"))
+        barred = barred_areas(game, combat.loser, areas)
+        options = Words(words, ("2E-RET-5", "2E-RET-6", "2E-RET-10"), barred)
         return Wait(decision(answer, options, *rules), then="chosen")
 
     def chosen(self, game: Game, answer: RetreatArea) -> Next:

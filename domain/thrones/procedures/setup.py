@@ -23,7 +23,7 @@ def place_neutral_forces(game: Game) -> None:
     fewer = () if table.count == max(game.edition.player_counts) else ("2E-FEW-1",)
     for area, strength in sorted(table.neutral_forces.items()):
         placed = f.NeutralForcePlaced(area=area, strength=strength)
-        game.emit(placed, "2E-SET-6", "2E-SET-7", "2E-COMP-4", *fewer)
+        game.emit(placed, "2E-SET-6", "2E-SET-7", "2E-COMP-4", "2E-NEU-1", "2E-CTL-13", *fewer)
     for area in sorted(table.impassable):
         placed = f.NeutralForcePlaced(area=area, strength="impassable")
         game.emit(placed, "2E-SET-6", "2E-SET-7", "2E-FEW-2", "2E-NEU-9", *fewer)
@@ -85,7 +85,7 @@ class Setup(Procedure, frozen=True, tag=True):
             rules = ("2E-SET-10", "2E-SET-11") if area in errata else ("2E-SET-10", "2E-COMP-1")
             game.emit(f.UnitsPlaced(house=house, area=area, units=units), *rules)
         garrison = f.GarrisonPlaced(area=figures.home, strength=game.edition.constants.garrison)
-        game.emit(garrison, "2E-SET-12", "2E-GEN-11")
+        game.emit(garrison, "2E-SET-12", "2E-GEN-11", "2E-CTL-14")
         game.gain_power(house, game.edition.constants.starting_power, "2E-SET-13", "2E-GEN-7")
         game.emit(f.CardsTaken(house=house, cards=game.edition.cards_of(house)), "2E-SET-14", "2E-COMP-3")
 

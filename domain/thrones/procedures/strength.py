@@ -55,7 +55,7 @@ def value_of(
                 and effect.when(game, combat, house)
             ):
                 value, zeroed = 0, True
-                rules = (*rules, rule.rule, "2E-HCX-17")
+                rules = (*rules, rule.rule, "2E-HCX-17", "2E-HC-10")
             raises = isinstance(effect, RaisesUnits) and unit == effect.unit and owner == house
             if (
                 raises

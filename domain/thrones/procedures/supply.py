@@ -54,7 +54,7 @@ class Reconcile(Procedure, frozen=True, tag=True):
         answer = ReconcileSupply(house=self.house, units=default_losses(game, self.house))
         options = MinimalLosses(forces, game.supply_limit(self.house))
         facts = {"armies": armies(size(units) for units in forces.values())}
-        return Wait(decision(answer, options, "2E-DP-4", "2E-SUP-5", facts=facts), then="destroy")
+        return Wait(decision(answer, options, "2E-DP-4", "2E-SUP-5", "2E-DP-40", facts=facts), then="destroy")
 
     def destroy(self, game: Game, answer: ReconcileSupply) -> Next:
         for area in sorted(answer.units):
@@ -73,7 +73,7 @@ class Supply(Procedure, frozen=True, tag=True):
         for house in game.houses:
             icons = {area: game.board[area].supply for area in game.controlled(house) if game.board[area].supply}
             game.emit(f.SupplyCounted(house=house, icons=icons), "2E-SUP-4", "2E-CTL-3")
-            set_supply(game, house, sum(icons.values()), "2E-SUP-4", "2E-SUP-1")
+            set_supply(game, house, sum(icons.values()), "2E-SUP-4", "2E-SUP-1", "2E-SUP-7")
         return self.at("reconcile")
 
     def reconcile(self, game: Game) -> Next:

@@ -54,8 +54,9 @@ class CallForSupport(Procedure, frozen=True, tag=True):
             answer = Support(house=house, area=combat.area, orders=dict.fromkeys(eligible[house], default))
             per_house = game.switches.support_unit == "per-house"
             rules = ("2E-CBT-8", "2E-CBT-9", "2E-CBT-10")
-            options = PerOrder(dict.fromkeys(eligible[house], words), per_house, rules)
             where = _eligibility_rule(game, combat.area)
+            which = ("2E-CBT-4", where, "2E-CBT-7")
+            options = PerOrder(dict.fromkeys(eligible[house], words), per_house, rules, which)
             cited = ("2E-DP-30", "2E-CBT-4", where, "2E-CBT-7", "2E-CBT-8")
             return Wait(decision(answer, options, *cited, asked_anyway=True), then="declare")
         return Done()

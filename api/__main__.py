@@ -1,0 +1,5 @@
+"""``python -m api`` is ``rookery``."""
+
+from api.cli import main
+
+main()

@@ -1,0 +1,123 @@
+"""The application: FastAPI as a thin frame around the desk.
+
+Bodies go to msgspec as they come in and leave it as they go out; FastAPI routes, and runs what asks the store in
+threads. Serve it without an access log of its own: the one written here knows what may be told.
+"""
+
+from __future__ import annotations
+
+import re
+import traceback
+import uuid
+from collections.abc import Callable, MutableMapping
+from typing import Any
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from api import errors
+from api.desk import Desk
+from api.openapi import document
+from api.routes import commands, games, ledger, reading, rules
+from api.watch import Watch
+from api.wire import JSON, to_bytes
+from worker.log import logger
+
+PREFIX = "/v1"
+ROUTERS = (games.router, commands.router, reading.router, ledger.router, rules.router)
+
+_CORRELATION = re.compile(r"[A-Za-z0-9._:-]{1,64}")
+
+
+def create_app(desk: Desk, *, heartbeat_seconds: float = ledger.HEARTBEAT_SECONDS) -> FastAPI:
+    """The whole HTTP interface of a desk."""
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
+    app.state.desk = desk
+    app.state.watch = Watch(desk.store)
+    app.state.heartbeat_seconds = heartbeat_seconds
+    for router in ROUTERS:
+        app.include_router(router, prefix=PREFIX)
+    app.include_router(rules.health_router)
+    description = to_bytes(describe_all())
+
+    @app.get("/openapi.json")
+    def openapi() -> Response:
+        return Response(description, 200, {"Cache-Control": "no-cache"}, JSON)
+
+    for kind in (HTTPException, RequestValidationError):
+        app.add_exception_handler(kind, _framework_error)
+    app.add_middleware(Frame)
+    return app
+
+
+def describe_all() -> dict[str, Any]:
+    """The OpenAPI document."""
+    described = document(ROUTERS, PREFIX)
+    described["paths"] |= document((rules.health_router,), "")["paths"]
+    return described
+
+
+async def _framework_error(request: Request, error: Exception) -> Response:
+    return errors.response(error)
+
+
+class Frame:
+    """Around every request: a correlation id, the answer to exceptions, and one line in the log."""
+
+    def __init__(self, app: ASGIApp, make_id: Callable[[], str] = lambda: uuid.uuid4().hex) -> None:
+        self.app = app
+        self.make_id = make_id
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        correlation = self._correlation(scope)
+        state: MutableMapping[str, Any] = scope.setdefault("state", {})
+        state["correlation"] = correlation
+        status = 0
+
+        async def tagged(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], (b"x-correlation-id", correlation.encode())]
+            await send(message)
+
+        with structlog.contextvars.bound_contextvars(correlation=correlation):
+            try:
+                await self.app(scope, receive, tagged)
+            except Exception as error:  # noqa: BLE001 - whatever it is, it gets an answer and a line
+                _tell_unexpected(error)
+                if not status:
+                    await errors.response(error)(scope, receive, tagged)
+            logger().info(
+                "request",
+                method=scope["method"],
+                route=getattr(scope.get("route"), "path", "none"),
+                status=state.get("logged_status", status),
+                game=state.get("game"),
+                seat=state.get("seat"),
+                inbox=state.get("inbox"),
+            )
+
+    def _correlation(self, scope: Scope) -> str:
+        """The caller's own id where he sends a decent one. It stands in the ledger, for everybody to read."""
+        for name, value in scope["headers"]:
+            if name == b"x-correlation-id" and _CORRELATION.fullmatch(value.decode("latin-1")):
+                return str(value.decode("latin-1"))
+        return self.make_id()
+
+
+def _tell_unexpected(error: Exception) -> None:
+    """A mistake of ours, by its place in the program; what it says may be somebody's secret."""
+    problem, _ = errors.problem_of(error)
+    if problem.status < 500:
+        return
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{frame.filename.rpartition('/')[2]}:{frame.lineno} in {frame.name}"
+    logger().error("request-failed", error=type(error).__name__, code=problem.code, where=where)

@@ -1,0 +1,162 @@
+"""What all commands share: exit codes, what is printed where, and how mistakes are told."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from api.desk import NoSuchVersion, NotAllowed
+from domain.kernel.refusal import Refusal
+from domain.thrones.editions.second import SECOND_EDITION
+from domain.thrones.notation import NotationError
+from domain.thrones.prose import Prose
+from domain.thrones.refusals import explain
+from events.embedded import EmbeddedError
+from events.envelope import encode
+from events.errors import (
+    FileDamaged,
+    GameExists,
+    KeyConflict,
+    RecordDamaged,
+    RecordError,
+    StoreAway,
+    StoreRefuses,
+)
+
+DISAGREES, USAGE, REFUSED, AWAY = 1, 2, 3, 4
+"""Exit codes: two things do not agree; wrong usage; the rules or the server refuse; the store is away."""
+
+BUG, INTERRUPTED = 70, 130
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Data = Annotated[
+    str, typer.Option(envvar="ROOKERY_DATA", help="The data directory.", show_default="~/.local/share/rookery")
+]
+StoreUrl = Annotated[
+    str, typer.Option("--store", envvar="ROOKERY_STORE", help="URL of a store to use instead of a data directory.")
+]
+QueueUrl = Annotated[
+    str, typer.Option("--queue", envvar="ROOKERY_QUEUE", help="URL of its queue's server, if that is another one.")
+]
+GameId = Annotated[str, typer.Argument(help="The id of the game.", show_default=False)]
+SeatName = Annotated[str, typer.Option("--seat", help="Speak for and see what this seat sees: its id, or its House.")]
+TokenText = Annotated[str, typer.Option("--token", help="Speak for and see what this token's owner sees.")]
+
+
+class Failure(Exception):
+    """A command that ends without having done what it was asked: an exit code and a sentence."""
+
+    def __init__(self, exit_code: int, code: str, message: str, **details: Any) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+        self.code = code
+        self.details = details
+
+
+def usage(message: str, **details: Any) -> Failure:
+    return Failure(USAGE, "usage", message, **details)
+
+
+def failure(error: Exception) -> Failure:
+    """Any exception as a failure with its exit code."""
+    match error:
+        case Failure():
+            return error
+        case NotationError():
+            place = {"line": error.line, "column": error.column, "suggestions": list(error.suggestions)}
+            return Failure(USAGE, "notation", f"{str(error)[:1].upper()}{str(error)[1:]}.", **place)
+        case Refusal():
+            return refused(error)
+        case NotAllowed():
+            return Failure(REFUSED, "not-allowed", str(error))
+        case KeyConflict() | GameExists():
+            return Failure(REFUSED, _word(error), str(error))
+        case StoreAway() | StoreRefuses() | EmbeddedError():
+            return Failure(AWAY, _word(error), str(error))
+        case RecordDamaged() | FileDamaged():
+            return Failure(DISAGREES, _word(error), f"The record is damaged. {error}")
+        case RecordError() | NoSuchVersion():
+            return Failure(USAGE, _word(error), str(error))
+        case UnicodeDecodeError():
+            return Failure(USAGE, "not-text", "The file is not text in UTF-8.")
+        case OSError():
+            name = f"{error.filename}: " if error.filename else ""
+            return Failure(USAGE, "file", f"{name}{error.strerror or error}.")
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{frame.filename}:{frame.lineno}"
+    return Failure(
+        BUG, "bug", f"Rookery made a mistake: {type(error).__name__} at {where}. ROOKERY_DEBUG=1 shows all of it."
+    )
+
+
+def refused(refusal: Refusal) -> Failure:
+    """A refusal outside of a game: of a charter, of names."""
+    message = explain(refusal.code, refusal.params, Prose(SECOND_EDITION))
+    rules = f" [{', '.join(refusal.rules)}]" if refusal.rules else ""
+    exit_code = USAGE if refusal.unknown else REFUSED
+    return Failure(exit_code, refusal.code, message + rules, rules=list(refusal.rules), params=refusal.params)
+
+
+def _word(error: Exception) -> str:
+    """GameUnknown as game-unknown."""
+    name = type(error).__name__
+    return "".join(
+        f"-{letter.lower()}" if letter.isupper() and at else letter.lower() for at, letter in enumerate(name)
+    )
+
+
+class Out:
+    """Where a command prints. With ``json``, standard output holds one JSON document and nothing else."""
+
+    def __init__(self, json: bool = False) -> None:
+        self.json = json
+        self.console = Console(markup=False, highlight=False, soft_wrap=True)
+        self.errors = Console(stderr=True, markup=False, highlight=False, soft_wrap=True)
+
+    def say(self, text: str = "", style: str = "") -> None:
+        """A line for people."""
+        if not self.json:
+            self.console.print(Text(text, style=style))
+            sys.stdout.flush()
+
+    def table(self, headings: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
+        if self.json:
+            return
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for heading in headings:
+            table.add_column(heading, overflow="fold")
+        for row in rows:
+            table.add_row(*(Text(str(cell)) for cell in row))
+        wide = Console(markup=False, highlight=False, width=None if self.console.is_terminal else 200)
+        wide.print(table)
+        sys.stdout.flush()
+
+    def document(self, value: Any) -> None:
+        """The JSON document."""
+        if self.json:
+            sys.stdout.write(encode(value).decode() + "\n")
+            sys.stdout.flush()
+
+    @contextmanager
+    def progress(self, title: str, total: int | None) -> Iterator[Callable[[int], None]]:
+        """A bar on standard error while one waits; the function given sets how far it is."""
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        quiet = self.json or not self.errors.is_terminal
+        with Progress(*columns, console=self.errors, transient=True, disable=quiet) as bar:
+            task = bar.add_task(title, total=total)
+            yield lambda done: bar.update(task, completed=done)
+
+
+def plain(value: Any) -> Any:
+    """A value as plain JSON values."""
+    return msgspec.json.decode(encode(value))

@@ -1,0 +1,165 @@
+"""Where a command finds its store: by URL, at a running server, or in servers started for its own time.
+
+A data directory has one owner at a time. ``rookery up`` owns it as long as it runs and says so in
+``server.json``; a command then is its client. Otherwise the command owns it while it runs, starts the
+embedded servers and adjudicates by itself; two such commands come one after the other.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from api.cli.common import AWAY, REFUSED, Failure, usage
+from api.desk import Desk
+from api.serve import running
+from api.tokens import Caller, Tokens, operator_token
+from domain.thrones.state import State
+from events.embedded import DirectoryInUse, Embedded, data_directory, find
+from events.envelope import Receipt, Stored
+from events.store import Store, connect
+from worker.adjudicate import adjudicate
+from worker.jobs import make_bell
+from worker.settings import judges
+
+PATIENCE_SECONDS = 10.0
+"""How long a worker may take for a ruling before this process rules itself. Both at once do no harm."""
+
+OWNER_SECONDS = 60.0
+"""How long another command may keep the data directory."""
+
+
+class Place:
+    """A desk, and somebody who adjudicates. ``is_ours``: nobody else does, so this process must."""
+
+    def __init__(self, desk: Desk, *, is_ours: bool, store_url: str, queue_url: str, data: Path | None) -> None:
+        self.desk = desk
+        self.is_ours = is_ours
+        self.store_url = store_url
+        self.queue_url = queue_url
+        self.data = data
+
+    def settle(self, game: str) -> None:
+        """Rule on what waits, if that is our work."""
+        if self.is_ours:
+            self.adjudicate(game)
+
+    def adjudicate(self, game: str) -> None:
+        judge = judges().get(self.desk.store.record(game).rules)
+        if judge is not None:
+            adjudicate(self.desk.store, judge, game, warm=self.desk.warm)
+
+    def ruling(self, receipt: Receipt) -> Stored:
+        """The entry that answers a submission."""
+        self.settle(receipt.game)
+        found = self.desk.ruling(receipt.game, receipt.inbox, 0 if self.is_ours else PATIENCE_SECONDS)
+        if found is None and not self.is_ours:
+            self.adjudicate(receipt.game)
+            found = self.desk.ruling(receipt.game, receipt.inbox, PATIENCE_SECONDS)
+        if found is None:
+            parked = self.desk.store.record(receipt.game).parked
+            why = (
+                f"The game is parked since {parked.at}: {parked.error} at {parked.where}."
+                if parked
+                else "No worker has ruled on it yet."
+            )
+            raise Failure(
+                AWAY,
+                "not-ruled",
+                f"Submission {receipt.inbox} is in the store and stays there. {why}",
+                inbox=receipt.inbox,
+            )
+        return found
+
+    def caller(self, game: str, seat: str = "", token: str = "") -> Caller:
+        """Who acts: the operator, unless a seat or a token narrows it."""
+        self.desk.store.record(game)
+        if token:
+            caller = self.desk.tokens.caller(game, token)
+            if caller is None:
+                raise Failure(REFUSED, "not-allowed", f"This token is nobody's in game {game!r}.")
+            if seat and caller.seat != self.seat(game, seat):
+                raise Failure(REFUSED, "not-your-seat", f"The token does not speak for seat {seat!r}.")
+            return caller
+        return Caller("seat", self.seat(game, seat)) if seat else Caller("operator")
+
+    def seat(self, game: str, name: str) -> str:
+        """The seat that is called so, or that plays this House."""
+        state: State = self.desk.line(game).state
+        seats = state.charter.seats
+        if name in seats:
+            return name
+        houses = self.desk.lexicon(game).houses.find(name)
+        found = [seat for seat, house in sorted(seats.items()) if house in houses]
+        if len(found) == 1:
+            return found[0]
+        known = ", ".join(f"{seat} ({house})" for seat, house in sorted(seats.items())) or "none yet"
+        raise usage(f"Game {game!r} has no seat {name!r}. There are: {known}.", seat=name)
+
+
+@contextmanager
+def place(data: str, store: str, queue: str, *, may_begin: bool = False) -> Iterator[Place]:
+    """The place that the options name. ``may_begin``: a data directory may be made."""
+    if store:
+        yield _by_url(store, queue)
+        return
+    directory = Path(data).absolute() if data else data_directory().absolute()
+    if not may_begin and not (directory / "store").exists():
+        raise usage(f"There is no game in {directory}: it holds no data of Rookery. --data names another directory.")
+    servers = _own_or_find(directory)
+    if isinstance(servers, Embedded):
+        try:
+            yield Place(
+                Desk(
+                    Store.connect(servers.store_url),
+                    Tokens(Store.connect(servers.store_url), operator_token(directory)),
+                    None,
+                ),
+                is_ours=True,
+                store_url=servers.store_url,
+                queue_url=servers.queue_url,
+                data=directory,
+            )
+        finally:
+            servers.stop()
+        return
+    found = _by_url(*servers)
+    found.data = directory
+    found.desk.tokens = Tokens(found.desk.store, operator_token(directory))
+    yield found
+
+
+def _by_url(store_url: str, queue_url: str = "") -> Place:
+    try:
+        store = Store.connect(store_url)
+        bell = make_bell(connect(queue_url or store_url, patience_seconds=0.5))
+    except ValueError as error:
+        raise usage(f"{store_url!r} is not the URL of a store: {error}") from error
+    store.ping()
+    return Place(
+        Desk(store, Tokens(store), bell),
+        is_ours=False,
+        store_url=store_url,
+        queue_url=queue_url or store_url,
+        data=None,
+    )
+
+
+def _own_or_find(directory: Path) -> Embedded | tuple[str, str]:
+    """The servers of a data directory: ours for now, or those of somebody who stays."""
+    began = time.monotonic()
+    while True:
+        try:
+            return Embedded(directory).start()
+        except DirectoryInUse:
+            # Commands come one after the other; whoever is still there after a while has come to stay.
+            waited = time.monotonic() - began
+            if running(directory) is not None or waited > PATIENCE_SECONDS:
+                urls = find(directory)
+                if urls is not None:
+                    return urls
+            if waited > OWNER_SECONDS:
+                raise
+            time.sleep(0.05)

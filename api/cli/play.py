@@ -1,0 +1,306 @@
+"""Commands that play: new, token, submit, deadline, games."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from api.cli.common import (
+    REFUSED,
+    Data,
+    Failure,
+    GameId,
+    Json,
+    Out,
+    QueueUrl,
+    SeatName,
+    StoreUrl,
+    TokenText,
+    failure,
+    plain,
+    usage,
+)
+from api.cli.place import Place, place
+from api.desk import LogEntry, NotAllowed, lexicon_of
+from api.letters import Letter, Sent
+from api.tokens import ORGANISER
+from domain.kernel.commands import PassDeadline
+from domain.kernel.refusal import Refusal
+from domain.thrones.prose import Prose
+from domain.thrones.refusals import explain
+from domain.thrones.ruleset import EDITIONS
+from domain.thrones.state import State
+from events.envelope import Refused, encode
+
+
+def new(
+    players: Annotated[int, typer.Option(help="How many play.")] = 6,
+    switch: Annotated[list[str], typer.Option(help="A switch of the charter, such as tides-of-battle=on.")] = [],  # noqa: B006 - typer copies it
+    seat: Annotated[
+        list[str], typer.Option(help="A seat and its House, alice=stark; with --deal the seat alone.")
+    ] = [],  # noqa: B006 - typer copies it
+    deal: Annotated[bool, typer.Option("--deal", help="Deal the Houses to the seats by chance.")] = False,
+    seed: Annotated[str, typer.Option(help="A number, or 64 hexadecimal digits: makes all draws known.")] = "",
+    imposed: Annotated[bool, typer.Option("--imposed", help="Draws are made elsewhere and stated.")] = False,
+    edition: Annotated[str, typer.Option(help="The edition.")] = "second-edition",
+    game: Annotated[str, typer.Option("--game", help="The id of the game.", show_default="a random one")] = "",
+    data: Data = "",
+    store: StoreUrl = "",
+    queue: QueueUrl = "",
+    json: Json = False,
+) -> None:
+    """Create a game and print the tokens of its seats, once."""
+    out = Out(json)
+    with place(data, store, queue, may_begin=True) as here:
+        made = here.desk.create(
+            edition=edition,
+            players=players,
+            switches=settings(switch),
+            seats=_seats(seat, deal, edition, players) if seat else None,
+            deal=deal,
+            game=game or None,
+            seed=_seed(seed),
+            chance="imposed" if imposed else "seeded",
+        )
+        ruled = here.desk.readable(here.ruling(made.receipt), None, Prose(here.desk.edition(_state(here, made.game))))
+        if isinstance(ruled.verdict, Refused):
+            raise Refusal(ruled.verdict.code, ruled.verdict.rules, **ruled.verdict.params)
+        seats = _state(here, made.game).charter.seats
+    out.say(f"Game {made.game} has begun. These tokens are shown only now:")
+    rows = [(name, seats[name], made.tokens[name]) for name in sorted(seats, key=lambda one: seats[one])]
+    out.table(("Seat", "House", "Token"), [*rows, (ORGANISER, "", made.organiser)])
+    document = {"game": made.game, "seats": seats, "tokens": made.tokens, "organiser": made.organiser}
+    out.document({**document, "receipt": made.receipt})
+
+
+def settings(switches: list[str]) -> dict[str, str]:
+    """``k=v`` options as a mapping."""
+    found = {}
+    for switch in switches:
+        name, mark, value = switch.partition("=")
+        if not mark:
+            raise usage(f"A switch is given as NAME=VALUE, such as tides-of-battle=on, not as {switch!r}.")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def _seats(seats: list[str], deal: bool, edition: str, players: int) -> dict[str, str]:
+    """Seat to House; with ``deal`` any House will do."""
+    tables = EDITIONS.get(edition)
+    words = lexicon_of(tables) if tables else None
+    houses = sorted(tables.players(players).houses) if tables and players in tables.player_counts else []
+    if deal:
+        named = [seat.partition("=")[0] for seat in seats]
+        if len(set(named)) != len(houses):
+            raise usage(f"With --deal, {players} players need {len(houses)} different seats, not {len(set(named))}.")
+        return dict(zip(named, houses, strict=True))
+    found = {}
+    for seat in seats:
+        name, mark, house = seat.partition("=")
+        if not mark:
+            raise usage(f"A seat is given with its House, such as alice=stark, not as {seat!r}. Or let --deal deal.")
+        if name in found:
+            raise usage(f"The seat {name!r} is given twice.")
+        found[name] = words.houses.resolve(house, len(name) + 2) if words else house
+    return found
+
+
+def _seed(text: str) -> str:
+    """A number, or 64 hexadecimal digits."""
+    if not text:
+        return ""
+    if len(text) < 64 and text.isascii() and text.isdigit():
+        return f"{int(text):064x}"
+    if len(text) != 64 or set(text.lower()) - set("0123456789abcdef"):
+        raise usage(f"A seed is a number or 64 hexadecimal digits, not {text[:70]!r}.")
+    return text.lower()
+
+
+def _state(here: Place, game: str) -> State:
+    state: State = here.desk.line(game).state
+    return state
+
+
+def token(
+    game: GameId,
+    who: Annotated[str, typer.Argument(help="A seat, its House, or organiser.", show_default=False)],
+    data: Data = "",
+    store: StoreUrl = "",
+    queue: QueueUrl = "",
+    json: Json = False,
+) -> None:
+    """Issue a new token for a seat or the organiser; the old one is void."""
+    out = Out(json)
+    with place(data, store, queue) as here:
+        here.caller(game)
+        name = who if who == ORGANISER else here.seat(game, who)
+        issued = here.desk.tokens.issue(game, name)
+    out.say(issued)
+    out.document({"game": game, "seat": name, "token": issued})
+
+
+def submit(
+    file: Annotated[str, typer.Argument(help="A letter; - is standard input.", show_default=False)],
+    keep_going: Annotated[bool, typer.Option("--keep-going", help="Do not stop at the first refusal.")] = False,
+    game: Annotated[str, typer.Option("--game", help="The game, where the letter does not say it.")] = "",
+    seat: SeatName = "",
+    token: TokenText = "",
+    key: Annotated[str, typer.Option(help="A word for this letter: sent twice, it counts once.")] = "",
+    seen: Annotated[int | None, typer.Option(help="The version of the game that the letter was written on.")] = None,
+    data: Data = "",
+    store: StoreUrl = "",
+    queue: QueueUrl = "",
+    json: Json = False,
+) -> None:
+    """Send a letter in, line by line, and print every ruling with its rules."""
+    out = Out(json)
+    text = _read(file)
+    done: list[Sent] = []
+    with place(data, store, queue) as here:
+
+        def authorise(of: str, named: str, by: str) -> Any:
+            if seat and named and here.seat(of, named) != here.seat(of, seat):
+                raise Failure(REFUSED, "not-your-seat", f"You speak for seat {seat!r}, and the letter for {named!r}.")
+            return here.caller(of, named, by)
+
+        letter = Letter(
+            here.desk,
+            text,
+            authorise=authorise,
+            ruling=here.ruling,
+            game=game,
+            seat=seat,
+            token=token,
+            key=key,
+            seen=seen,
+        )
+        if not letter.answers():
+            raise usage("The letter holds no answer.")
+        problem: Exception | None = None
+        try:
+            for sent in letter.send():
+                done.append(sent)
+                _print(out, sent)
+                if sent.is_refused and not keep_going:
+                    break
+        except Exception as error:  # noqa: BLE001 - what was ruled before belongs to the answer, and it is raised again
+            problem = error
+    told: dict[str, Any] = {
+        "sent": [{**plain(one), "refused": one.is_refused} for one in done],
+        "refused": sum(one.is_refused for one in done),
+        "left": letter.answers() - len(done),
+    }
+    if problem is not None:
+        failed = failure(problem)
+        failed.details |= told
+        raise failed from problem
+    out.document(told)
+    left = told["left"]
+    if left:
+        out.say(f"Stopped there: {left} more {'line was' if left == 1 else 'lines were'} not sent.")
+    if told["refused"]:
+        raise typer.Exit(REFUSED)
+
+
+def _read(file: str) -> str:
+    if file == "-":
+        return sys.stdin.buffer.read().decode()
+    return Path(file).read_text(encoding="utf-8")
+
+
+def _print(out: Out, sent: Sent) -> None:
+    again = ", received before" if sent.again else ""
+    out.say(f"line {sent.line}  {sent.house}: {sent.text}   (entry {sent.entry.seq}{again})", style="bold")
+    if sent.is_refused:
+        rules = f" [{', '.join(sent.rules)}]" if sent.rules else ""
+        out.say(f"  Refused. {sent.reason}{rules}", style="red")
+    for sentence in told(sent.entry):
+        out.say(f"  {sentence}")
+
+
+def told(entry: LogEntry, everything: bool = False) -> list[str]:
+    """The sentences of an entry, without what is sealed for others."""
+    return [one for one in entry.sentences if everything or not one.startswith("(sealed for ")]
+
+
+def deadline(
+    game: GameId,
+    house: Annotated[str, typer.Argument(help="The House, or its seat.", show_default=False)],
+    token: TokenText = "",
+    data: Data = "",
+    store: StoreUrl = "",
+    queue: QueueUrl = "",
+    json: Json = False,
+) -> None:
+    """Declare that a House has missed its deadline: the default answers for it."""
+    out = Out(json)
+    with place(data, store, queue) as here:
+        caller = here.caller(game, token=token)
+        if not caller.is_organiser:
+            raise NotAllowed("the organiser")
+        state = _state(here, game)
+        name = state.charter.seats.get(house) or here.desk.lexicon(game).houses.resolve(house, 1)
+        command = PassDeadline(player=name, question=state.question)
+        receipt = here.desk.submit(game, caller, encode(command), cause="deadline", seen=here.desk.line(game).version)
+        prose = Prose(here.desk.edition(state))
+        entry = here.desk.readable(here.ruling(receipt), None, prose)
+    if isinstance(entry.verdict, Refused):
+        verdict = entry.verdict
+        raise Failure(
+            REFUSED,
+            verdict.code,
+            f"Refused. {explain(verdict.code, verdict.params, prose)} [{', '.join(verdict.rules)}]",
+            entry=plain(entry),
+        )
+    for sentence in told(entry):
+        out.say(sentence)
+    out.document({"game": game, "house": name, "entry": entry})
+
+
+def games(data: Data = "", store: StoreUrl = "", queue: QueueUrl = "", json: Json = False) -> None:
+    """List all games: how far they are, and whom they wait for."""
+    out = Out(json)
+    with place(data, store, queue) as here:
+        found = []
+        names = here.desk.store.games()
+        with out.progress("Games", len(names)) as show:
+            for number, game in enumerate(names, start=1):
+                found.append(_summary(here, game))
+                show(number)
+    out.table(
+        ("Game", "Players", "Entries", "Round", "Awaited", "Waiting", ""),
+        [
+            (
+                one["game"],
+                one["players"],
+                one["version"],
+                one["round"],
+                ", ".join(one["awaited"]) or "-",
+                one["unruled"] or "-",
+                f"parked: {one['parked']}" if one["parked"] else f"{one['winner']} has won" if one["winner"] else "",
+            )
+            for one in found
+        ],
+    )
+    if not found:
+        out.say("There are no games.")
+    out.document({"games": found})
+
+
+def _summary(here: Place, game: str) -> dict[str, Any]:
+    line = here.desk.line(game)
+    state: State = line.state
+    parked = here.desk.store.record(game).parked
+    return {
+        "game": game,
+        "players": len(state.houses),
+        "version": line.version,
+        "round": state.round,
+        "awaited": [f"{one.player} ({one.kind})" for one in state.awaited] if not state.is_over else [],
+        "unruled": here.desk.store.unruled_tail(game),
+        "winner": state.winner,
+        "parked": f"{parked.error} at {parked.where}" if parked else None,
+    }

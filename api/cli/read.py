@@ -1,0 +1,148 @@
+"""Commands that read: show, log, replay."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any
+
+import typer
+
+from api.cli.common import Data, GameId, Json, Out, QueueUrl, SeatName, StoreUrl, TokenText, plain
+from api.cli.place import Place, place
+from api.cli.play import told
+from api.desk import NoSuchVersion
+from api.tokens import Caller
+from domain.kernel.facts import Fact
+from domain.thrones.diagram import board
+from domain.thrones.game import Game
+from domain.thrones.notation import format_answer
+from domain.thrones.prose import Prose
+from domain.thrones.refusals import explain
+from domain.thrones.ruleset import THRONES
+from domain.thrones.state import State
+from domain.thrones.view import Owed, View, view
+from events.chain import Chain
+from events.envelope import Refused
+
+
+def show(
+    game: GameId,
+    seat: SeatName = "",
+    at: Annotated[int | None, typer.Option(help="The version to show, without hindsight.")] = None,
+    token: TokenText = "",
+    data: Data = "",
+    store: StoreUrl = "",
+    queue: QueueUrl = "",
+    json: Json = False,
+) -> None:
+    """Show the board, the tracks, the hands and what is awaited."""
+    out = Out(json)
+    with place(data, store, queue) as here:
+        caller = here.caller(game, seat, token)
+        here.settle(game)
+        version, seen = here.desk.view(game, caller, at)
+    out.say(f"{game}, version {version}" + (f", as {seen.house} sees it" if seen.house else ""))
+    out.say(picture(seen))
+    for one in seen.owes:
+        out.say(_owed(one))
+    out.document({"game": game, "version": version, "view": seen})
+
+
+def picture(seen: View) -> str:
+    """A view as text."""
+    state = seen.position
+    if not state.charter.edition:
+        return "The game has not begun."
+    rules = THRONES.rules_of(state)
+    return board(Game(rules, state, rules.edition), seen)
+
+
+def _owed(one: Owed) -> str:
+    """What a House owes: the question, and the answer that a missed deadline gets."""
+    rules = ", ".join(one.rules)
+    default = format_answer(one.default)
+    state = "is answered and may be answered anew" if one.answered else "waits for your answer"
+    return f"\nQuestion {one.question}, {one.kind}, {state} [{rules}]\n  a missed deadline gives: {default}"
+
+
+def log(
+    game: GameId,
+    after: Annotated[int, typer.Option(help="Begin behind this entry.")] = 0,
+    count: Annotated[int | None, typer.Option(help="How many entries at most.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Tell of facts that are sealed for others, too.")] = False,
+    seat: SeatName = "",
+    token: TokenText = "",
+    data: Data = "",
+    store: StoreUrl = "",
+    queue: QueueUrl = "",
+    json: Json = False,
+) -> None:
+    """Print the rulings in English, each with its rules."""
+    out = Out(json)
+    entries: list[Any] = []
+    with place(data, store, queue) as here:
+        caller = here.caller(game, seat, token)
+        here.settle(game)
+        current = here.desk.store.version(game)
+        if not 0 <= after <= current:
+            raise NoSuchVersion(after, current)
+        prose = Prose(here.desk.edition(here.desk.line(game).state))
+        for entry in here.desk.log(game, caller, after, count):
+            if json:
+                entries.append(plain(entry))
+                continue
+            who = f"seat {entry.seat}" if entry.seat else entry.cause
+            out.say(f"{entry.seq}  {entry.at}  {who}", style="bold")
+            if isinstance(entry.verdict, Refused):
+                verdict = entry.verdict
+                rules = f" [{', '.join(verdict.rules)}]" if verdict.rules else ""
+                out.say(f"  Refused. {explain(verdict.code, verdict.params, prose)}{rules}", style="red")
+            for sentence in told(entry, everything):
+                out.say(f"  {sentence}")
+    out.document({"game": game, "version": current, "entries": entries})
+
+
+def replay(
+    game: GameId,
+    to: Annotated[int | None, typer.Option(help="Stop at this version.")] = None,
+    seat: SeatName = "",
+    token: TokenText = "",
+    data: Data = "",
+    store: StoreUrl = "",
+    queue: QueueUrl = "",
+    json: Json = False,
+) -> None:
+    """Fold the ledger from its first entry and print the position that its facts lead to."""
+    out = Out(json)
+    with place(data, store, queue) as here:
+        caller = here.caller(game, seat, token)
+        here.settle(game)
+        current = here.desk.store.version(game)
+        end = current if to is None else to
+        if not 0 <= end <= current:
+            raise NoSuchVersion(end, current)
+        with out.progress("Entries", end) as progress:
+            seen, facts, seconds = _folded(here, game, end, caller, progress)
+    out.say(f"{game}: {end} entries with {facts} facts lead to")
+    out.say(picture(seen))
+    told_speed = {"seconds": round(seconds, 6), "facts_per_second": round(facts / seconds) if seconds else None}
+    out.document({"game": game, "version": end, "facts": facts, **told_speed, "view": seen})
+
+
+def _folded(here: Place, game: str, end: int, caller: Caller, progress: Any) -> tuple[View, int, float]:
+    """The position after so many entries, no snapshot used; how many facts that took, and how long the fold."""
+    judge = here.desk.judge
+    state: State = THRONES.blank()
+    chain = Chain()
+    facts = 0
+    seconds = 0.0
+    for stored in here.desk.store.entries(game, 0, end) if end else ():
+        entry = chain.add(stored)
+        began = time.perf_counter()
+        read: tuple[Fact, ...] = judge.codec.facts(stored, entry)
+        for fact in read:
+            state = THRONES.evolve(state, fact)
+        seconds += time.perf_counter() - began
+        facts += len(read)
+        progress(entry.seq)
+    return view(state, here.desk.house_of(state, caller), THRONES.decisions(state)), facts, seconds

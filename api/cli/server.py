@@ -1,0 +1,192 @@
+"""Commands that keep running: up and worker."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from api.cli.common import AWAY, Data, Failure, Json, Out, QueueUrl, StoreUrl, usage
+from api.cli.play import told
+from api.cli.read import picture
+from api.example import EXAMPLE, Example, NotAnExample, Player, read
+from api.serve import Server
+from api.tokens import PUBLIC
+from domain.thrones.prose import Prose
+from domain.thrones.state import State
+from events.embedded import data_directory, find
+from events.envelope import Receipt, Stored
+from events.store import Store
+from worker import log, run
+from worker.settings import Settings
+
+PORT = 8642
+LAST_RULINGS = 5
+
+
+class Interrupted(Exception):
+    """The server is told to stop while the example is being played."""
+
+
+def up(
+    data: Data = "",
+    port: Annotated[int, typer.Option(help="The port of HTTP; 0 takes any free one.", min=0, max=65535)] = PORT,
+    host: Annotated[str, typer.Option(help="The address of HTTP.")] = "127.0.0.1",
+    workers: Annotated[int, typer.Option(help="Worker processes.", min=1, max=64)] = 1,
+    example: Annotated[bool, typer.Option("--example", help="Play the example game first.")] = False,
+    json: Json = False,
+) -> None:
+    """Start everything on this machine: stores, workers, HTTP. Ctrl-C ends it."""
+    out = Out(json)
+    level = os.environ.get("ROOKERY_LOG", "warning")
+    log.configure(level)
+    recorded = _recorded() if example else None
+    stop = threading.Event()
+    _stop_on_signals(stop)
+    directory = Path(data).absolute() if data else data_directory().absolute()
+    server = Server(directory, host=host, port=port, workers=workers, log=level)
+    server.start()
+    try:
+        _greet(out, server)
+        if recorded is None:
+            out.say("Ctrl-C ends it; games go on with the next start.")
+            server.watch(stop)
+        else:
+            _with_example(out, server, recorded, stop)
+    finally:
+        out.say("Stopping: no more requests, rulings under way are finished.")
+        server.stop()
+        out.say("Stopped. Nothing is lost; `rookery up` goes on from here.")
+
+
+def _greet(out: Out, server: Server) -> None:
+    if server.adopted:
+        names = " and ".join(server.adopted)
+        out.say(f"An earlier server was killed and left its {names} running: taken over, nothing is lost.")
+    out.say(f"Rookery listens at {server.url}", style="bold")
+    out.say(f"Data: {server.directory}")
+    out.say(f"Operator's token: {server.operator_file}")
+    out.document(
+        {
+            "url": server.url,
+            "data": str(server.directory),
+            "operator_token_file": str(server.operator_file),
+            "adopted": server.adopted,
+            "pids": server.pids(),
+        }
+    )
+
+
+def _stop_on_signals(stop: threading.Event) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: stop.set())
+
+
+def _recorded() -> Example:
+    try:
+        return read(EXAMPLE.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise usage(f"The example game is not there: {EXAMPLE} is missing.") from None
+    except NotAnExample as error:
+        raise usage(f"{EXAMPLE}: {error}") from error
+
+
+def _with_example(out: Out, server: Server, recorded: Example, stop: threading.Event) -> None:
+    """Play in a thread of its own, so that the server is looked after meanwhile."""
+    problems: list[Exception] = []
+
+    def play() -> None:
+        try:
+            _play(out, server, recorded, stop)
+        except Interrupted:
+            out.say("The example game stops here; with the next start it goes on.")
+        except Exception as error:  # noqa: BLE001 - told below, by the main thread
+            problems.append(error)
+            stop.set()
+
+    thread = threading.Thread(target=play, name="example", daemon=True)
+    thread.start()
+    server.watch(stop)
+    thread.join(10)
+    if problems:
+        raise problems[0]
+
+
+def _play(out: Out, server: Server, recorded: Example, stop: threading.Event) -> None:
+    desk = server.desk()
+
+    def ruling(receipt: Receipt) -> Stored:
+        while not stop.is_set():
+            found = desk.ruling(receipt.game, receipt.inbox, 1.0)
+            if found is not None:
+                return found
+        raise Interrupted
+
+    player = Player(desk, recorded, ruling)
+    player.begin()
+    if player.sent and player.sent < player.total:
+        out.say(f"The example game is here up to answer {player.sent}: it goes on.")
+    shown = 0
+    with out.progress("The example game", player.total) as progress:
+        for sent in player.play():
+            if stop.is_set():
+                raise Interrupted
+            if sent.is_refused:
+                raise Failure(
+                    AWAY,
+                    "example-refused",
+                    f"Answer {player.sent} of the example game was refused: {sent.reason} Did somebody else play in it?",
+                )
+            progress(player.sent)
+            current = player.state.round
+            if current != shown and not out.errors.is_terminal:
+                out.say(f"Round {current} …")
+            shown = current
+    _show_end(out, player)
+    out.say(f"\nRookery goes on listening at {server.url}; Ctrl-C ends it.", style="bold")
+
+
+def _show_end(out: Out, player: Player) -> None:
+    """Who wins, the standings, the last rulings with their rules, and the board."""
+    desk, game, state = player.desk, player.example.game, player.state
+    prose = Prose(desk.edition(state))
+    version, seen = desk.view(game, PUBLIC)
+    out.say(f"\nThe last rulings of {game}", style="bold")
+    for entry in desk.log(game, PUBLIC, max(0, version - LAST_RULINGS)):
+        out.say(f"  entry {entry.seq}")
+        for sentence in told(entry):
+            out.say(f"    {sentence}")
+    out.say()
+    out.say(picture(seen))
+    out.say()
+    out.say(_winner(prose, state), style="bold")
+    out.document({"game": game, "version": version, "winner": state.winner, "ranking": state.ranking})
+
+
+def _winner(prose: Prose, state: State) -> str:
+    return f"{prose.name(state.winner)} wins." if state.winner else "The game is not over."
+
+
+def worker(
+    data: Data = "",
+    store: StoreUrl = "",
+    queue: QueueUrl = "",
+    bells: Annotated[int, typer.Option(envvar="ROOKERY_BELLS", help="Sessions that may work side by side.")] = 1,
+) -> None:
+    """Run a worker process for a store by URL, or for the server of a data directory."""
+    urls = (store, queue or store) if store else find(Path(data) if data else data_directory())
+    if urls is None:
+        raise Failure(AWAY, "no-server", "No server runs in the data directory. Start one, or name a store by --store.")
+    try:
+        Store.connect(urls[0]).ping()
+        Store.connect(urls[1]).ping()
+        base: dict[str, Any] = {**os.environ, "ROOKERY_STORE": urls[0], "ROOKERY_QUEUE": urls[1]}
+        settings = Settings.from_environment({**base, "ROOKERY_BELLS": str(bells)})
+    except ValueError as error:
+        raise usage(f"The worker's settings cannot be used: {error}.") from error
+    os.environ.update(settings.environment())
+    run.main()

@@ -1,0 +1,351 @@
+"""Commands that need no store: sample, rules, cases, trace."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from api.cli.common import DISAGREES, Failure, Json, Out, plain, usage
+from api.cli.place import Place, place
+from api.cli.play import settings
+from api.cli.read import picture
+from api.tokens import Caller
+from domain.kernel.commands import Command
+from domain.kernel.decision import Decision
+from domain.thrones.bots import TEMPERAMENTS, Bot
+from domain.thrones.cases import CaseError, CaseReport, decode_case, run_case
+from domain.thrones.charter import Charter, Switches
+from domain.thrones.editions.second import SECOND_EDITION
+from domain.thrones.interchange.examples import FORMAT, run_example
+from domain.thrones.interchange.traces import EXPLANATIONS, Difference, Report, replay
+from domain.thrones.prose import Prose
+from domain.thrones.ruleset import THRONES
+from domain.thrones.start import Start
+from domain.thrones.state import State
+from domain.thrones.view import view
+from events.envelope import encode
+
+ROOT = Path(__file__).parents[2]
+CASES = ROOT / "tests" / "cases"
+MOST_ENTRIES = 6000
+Answerer = Callable[[State, Decision[Any]], Command]
+
+
+def sample(
+    players: Annotated[int, typer.Option(help="How many play.")] = 6,
+    seed: Annotated[int, typer.Option(help="The number of the game: draws and choices follow from it.", min=0)] = 1,
+    switch: Annotated[list[str], typer.Option(help="A switch of the charter, such as tides-of-battle=on.")] = [],  # noqa: B006 - typer copies it
+    temperament: Annotated[
+        list[str], typer.Option(help=f"How the bots feel, in turn: {', '.join(TEMPERAMENTS)}; drawn without it.")
+    ] = [],  # noqa: B006 - typer copies it
+    store: Annotated[str, typer.Option("--store", help="Play through the store at this URL.")] = "",
+    queue: Annotated[str, typer.Option("--queue", help="URL of its queue's server, if that is another one.")] = "",
+    data: Annotated[str, typer.Option(help="Play through the store of this data directory.")] = "",
+    game: Annotated[str, typer.Option("--game", help="Its id in the store.", show_default="sample-PLAYERS-SEED")] = "",
+    json: Json = False,
+) -> None:
+    """Let bots play a whole game, in process or through a store, and print how it ends."""
+    out = Out(json)
+    if players not in SECOND_EDITION.player_counts:
+        raise usage(f"The game is for {', '.join(map(str, SECOND_EDITION.player_counts))} players, not for {players}.")
+    houses = tuple(sorted(SECOND_EDITION.players(players).houses))
+    moods = _temperaments(temperament, houses, seed)
+    answer = _answerer(moods, seed)
+    began = time.perf_counter()
+    with out.progress("Round", SECOND_EDITION.constants.rounds) as progress:
+        if store or data:
+            with place(data, store, queue, may_begin=True) as here:
+                name = game or f"sample-{players}-{seed}"
+                state, entries = _through(here, name, players, settings(switch), seed, answer, progress)
+        else:
+            name = ""
+            state, entries = _in_process(_charter(houses, switch), seed, answer, progress)
+    seconds = time.perf_counter() - began
+    assert state.winner is not None, "a game ends"
+    seen = view(state, None)
+    out.say(picture(seen))
+    out.say()
+    out.say(f"{Prose(SECOND_EDITION).name(state.winner)} wins in round {state.round}, after {entries} entries.", "bold")
+    out.say("Temperaments: " + ", ".join(f"{house} {mood}" for house, mood in moods.items()))
+    if name:
+        out.say(f"The game is in the store as {name}.")
+    out.document(
+        {
+            "game": name or None,
+            "players": players,
+            "seed": seed,
+            "temperaments": moods,
+            "winner": state.winner,
+            "round": state.round,
+            "entries": entries,
+            "ranking": state.ranking,
+            "seconds": round(seconds, 6),
+            "entries_per_second": round(entries / seconds),
+        }
+    )
+
+
+def _charter(houses: tuple[str, ...], switch: list[str]) -> Charter:
+    try:
+        switches = msgspec.convert(settings(switch), Switches)
+    except msgspec.ValidationError as error:
+        raise usage(f"The switches cannot be set so: {error}.") from error
+    return Charter("second-edition", houses, switches, chance="stated")
+
+
+def _temperaments(wanted: list[str], houses: tuple[str, ...], seed: int) -> dict[str, str]:
+    unknown = sorted(set(wanted) - set(TEMPERAMENTS))
+    if unknown:
+        raise usage(f"There is no temperament {unknown[0]!r}; there are {', '.join(TEMPERAMENTS)}.")
+    chance = random.Random(f"rookery/sample/{seed}")
+    drawn = [chance.choice(sorted(TEMPERAMENTS)) for _ in houses]
+    return {house: wanted[place % len(wanted)] if wanted else drawn[place] for place, house in enumerate(houses)}
+
+
+def _answerer(moods: dict[str, str], seed: int) -> Answerer:
+    chance = random.Random(f"rookery/sample/{seed}/play")
+    bots = {
+        house: Bot(TEMPERAMENTS[mood], SECOND_EDITION.board, SECOND_EDITION.tokens) for house, mood in moods.items()
+    }
+    return lambda state, decision: bots[decision.player].answer(state, decision, chance.randrange)
+
+
+def _in_process(charter: Charter, seed: int, answer: Answerer, progress: Callable[[int], None]) -> tuple[State, int]:
+    state = THRONES.decide(THRONES.blank(), Start(charter=charter, seed=f"{seed:064x}")).state
+    for entries in range(1, MOST_ENTRIES):
+        owed = THRONES.decisions(state)
+        if not owed:
+            return state, entries
+        state = THRONES.decide(state, answer(state, owed[0])).state
+        progress(state.round)
+    raise AssertionError("a game ends")
+
+
+def _through(
+    here: Place,
+    game: str,
+    players: int,
+    switches: dict[str, str],
+    seed: int,
+    answer: Answerer,
+    progress: Callable[[int], None],
+) -> tuple[State, int]:
+    """The same game, every answer through inbox, worker and ledger."""
+    made = here.desk.create(
+        edition="second-edition", players=players, switches=switches, game=game, seed=f"{seed:064x}"
+    )
+    here.ruling(made.receipt)
+    seat_of = {house: seat for seat, house in made.seats.items()}
+    for entries in range(1, MOST_ENTRIES):
+        state, owed = here.desk.decisions(game)
+        if not owed:
+            return state, entries
+        progress(state.round)
+        caller = Caller("seat", seat_of[owed[0].player])
+        receipt = here.desk.submit(game, caller, encode(answer(state, owed[0])), seen=entries)
+        here.ruling(receipt)
+    raise AssertionError("a game ends")
+
+
+# Cases
+
+cases = typer.Typer(help="Numbered positions with what must follow, and what must not.", no_args_is_help=True)
+
+
+@cases.command("run")
+def run_cases(
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="Files or directories.", show_default="tests/cases")
+    ] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Also print what was filled in and what agreed.")] = False,
+    json: Json = False,
+) -> None:
+    """Run cases and print a table."""
+    out = Out(json)
+    paths = _case_files(files or [CASES])
+    reports: list[tuple[str, CaseReport]] = []
+    with out.progress("Cases", len(paths)) as progress:
+        for number, path in enumerate(paths, start=1):
+            reports += [(str(path), report) for report in _run_file(path)]
+            progress(number)
+    failed = [report for _, report in reports if not report.passed]
+    out.table(
+        ("Case", "", "Title", "Agreed", "Filled in"),
+        [
+            (one.id, "ok" if one.passed else "FAILED", one.title, len(one.agreed), len(one.completed))
+            for _, one in reports
+        ],
+    )
+    if verbose:
+        for _, one in reports:
+            out.say(f"\n{one.id}  {one.title}", style="bold")
+            for note in one.completed:
+                out.say(f"  filled in: {note}")
+            for note in one.agreed:
+                out.say(f"  agreed: {note}")
+    for one in failed:
+        out.say(f"{one.id}: {one.disagreement}", style="red")
+    out.say(f"{len(reports) - len(failed)} of {len(reports)} cases passed.")
+    out.document(
+        {
+            "cases": [{"file": file, **plain(report)} for file, report in reports],
+            "passed": len(reports) - len(failed),
+            "failed": len(failed),
+        }
+    )
+    if failed:
+        raise typer.Exit(DISAGREES)
+
+
+def _case_files(given: Iterable[Path]) -> list[Path]:
+    found: list[Path] = []
+    for path in given:
+        if path.is_dir():
+            found += sorted(path.rglob("*.json"))
+        elif path.is_file():
+            found.append(path)
+        else:
+            raise usage(f"There is no file or directory {path}.")
+    if not found:
+        raise usage("There are no cases there.")
+    return found
+
+
+def _run_file(path: Path) -> Iterator[CaseReport]:
+    """One case, or every example of a file in the exchange format."""
+    raw = path.read_bytes()
+    try:
+        document = msgspec.json.decode(raw)
+        if isinstance(document, dict) and document.get("format") == FORMAT:
+            for example in document["cases"]:
+                yield run_example(example)
+        else:
+            yield run_case(decode_case(raw))
+    except (CaseError, msgspec.DecodeError) as error:
+        raise usage(f"{path} is no case that can be tried: {error}.") from error
+
+
+# Reference games
+
+
+def trace(
+    files: Annotated[list[Path], typer.Argument(help="Reference games, .json or .json.gz.", show_default=False)],
+    jobs: Annotated[int, typer.Option(help="Processes.", min=1)] = os.cpu_count() or 1,
+    json: Json = False,
+) -> None:
+    """Replay recorded games on our engine and compare every recorded position, retreat and combat."""
+    out = Out(json)
+    for path in files:
+        if not path.is_file():
+            raise usage(f"There is no file {path}.")
+    reports: list[Report] = []
+    with out.progress("Games", len(files)) as progress:
+        for report in _replayed(files, jobs):
+            reports.append(report)
+            progress(len(reports))
+    bad = [one for one in reports if one.unexplained or one.unused]
+    for report in reports:
+        _tell(out, report)
+    total = Counter[str]()
+    for report in reports:
+        total.update(
+            steps=report.steps,
+            checkpoints=report.checkpoints,
+            retreats=report.retreats,
+            combats=report.combats,
+            taken_over=report.taken_over,
+        )
+    kinds = Counter(one.explained for report in reports for one in report.differences if one.explained)
+    out.say(
+        f"\n{len(reports)} games, {total['steps']} steps, {total['checkpoints']} checkpoints, {total['retreats']} sets"
+        f" of retreat areas, {total['combats']} combats; positions taken over: {total['taken_over']}."
+    )
+    for kind, number in sorted(kinds.items()):
+        out.say(f"  {number} × {_kind(kind)}")
+    out.say("Everything else agrees." if not bad else f"{len(bad)} games disagree.", style="bold" if not bad else "red")
+    out.document(
+        {
+            "games": [{**plain(one), "unexplained": len(one.unexplained)} for one in reports],
+            "totals": dict(total),
+            "explained": dict(kinds),
+            "disagree": [one.name for one in bad],
+        }
+    )
+    if bad:
+        raise typer.Exit(DISAGREES)
+
+
+def _replayed(files: list[Path], jobs: int) -> Iterator[Report]:
+    if jobs == 1 or len(files) < 3:
+        yield from map(_replay_file, files)
+        return
+    with ProcessPoolExecutor(min(jobs, len(files)), mp_context=get_context("spawn")) as pool:
+        yield from pool.map(_replay_file, files)
+
+
+def _replay_file(path: Path) -> Report:
+    raw = path.read_bytes()
+    try:
+        if path.suffix == ".gz":
+            raw = gzip.decompress(raw)
+        document = msgspec.json.decode(raw)
+        name = path.name.removesuffix(".gz").removesuffix(".json")
+        if not isinstance(document, dict) or document.get("format") != "reference-trace-1":
+            raise usage(f"{path} is no reference game: its format is not reference-trace-1.")
+        return replay(document, name)
+    except (gzip.BadGzipFile, EOFError, msgspec.DecodeError) as error:
+        raise usage(f"{path} cannot be read: {error}.") from error
+    except (KeyError, TypeError, IndexError, msgspec.ValidationError) as error:
+        raise usage(f"{path} does not hold what a reference game holds: {type(error).__name__} {error}.") from error
+
+
+def _kind(name: str) -> str:
+    rule, number, _ = EXPLANATIONS[name]
+    return f"{name.replace('-', ' ')} [{rule}], number {number} of the known differences"
+
+
+def _tell(out: Out, report: Report) -> None:
+    winner = f"{report.winner or 'nobody'} wins"
+    out.say(f"{report.name}", style="bold")
+    out.say(
+        f"  {report.steps} steps, {report.checkpoints} checkpoints, {report.retreats} of {report.retreats_recorded}"
+        f" sets of retreat areas, {report.combats} combats, {report.facts} facts"
+        f"{f', {report.taken_over} positions taken over' if report.taken_over else ''}; {winner}"
+    )
+    for kind, number in sorted(Counter(one.explained for one in report.differences if one.explained).items()):
+        out.say(f"  explained: {number} × {_kind(kind)}")
+    for one in report.unexplained:
+        _tell_difference(out, one)
+    if report.unused:
+        kinds = Counter(step["kind"] for step in report.unused)
+        told = ", ".join(f"{kind} {number}" for kind, number in sorted(kinds.items()))
+        out.say(f"  left unused: {told}, first step {report.unused[0]['n']}", style="red")
+
+
+def _tell_difference(out: Out, one: Difference) -> None:
+    out.say(f"  unexplained, behind step {one.step}: {one.what}", style="red")
+    out.say(f"    ours:   {encode(one.ours).decode()}")
+    out.say(f"    theirs: {encode(one.theirs).decode()}")
+    out.say(f"    our rules: {', '.join(one.rules) or 'none'}")
+
+
+# Rules
+
+
+def rules(
+    rule: Annotated[str, typer.Argument(help="Only rules whose identifier begins so, such as 2E-RAID.")] = "",
+    json: Json = False,
+) -> None:
+    """Print a table of all rules: implemented, tested by what, exempt."""
+    raise Failure(2, "usage", "to be written")

@@ -1,0 +1,188 @@
+"""Letters: a text with headers and answers, sent in line by line, each ruled on before the next is read.
+
+What a line means may depend on what the game asks, so a letter cannot be read as a whole beforehand.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from api.desk import Desk, LogEntry
+from api.tokens import Caller
+from domain.thrones.commands import HouseAnswer
+from domain.thrones.notation import Line, NotationError, format_answer, house_in_header, parse_line, split_letter
+from domain.thrones.prose import Prose
+from domain.thrones.refusals import explain
+from domain.thrones.ruleset import THRONES
+from domain.thrones.state import State
+from events.envelope import Receipt, Refused, Stored, encode
+from events.errors import BadCommand
+
+Await = Callable[[Receipt], Stored]
+"""Gives the ruling on a submission, however long that takes."""
+
+Authorise = Callable[[str, str, str], Caller]
+"""Who acts in a game, by seat and token, either of which may be empty."""
+
+
+class Sent(msgspec.Struct, frozen=True):
+    """One line that was sent in, and what was ruled on it. ``reason`` is the refusal in English."""
+
+    line: int
+    game: str
+    seat: str | None
+    house: str
+    text: str
+    again: bool
+    inbox: str
+    entry: LogEntry
+    reason: str
+    rules: tuple[str, ...]
+
+    @property
+    def is_refused(self) -> bool:
+        return isinstance(self.entry.verdict, Refused)
+
+
+class Unclear(NotationError):
+    """A line that can be read, but not whose it is or for which game."""
+
+
+class Letter:
+    """A letter being sent. ``game``, ``seat`` and ``token`` hold for lines before which no header says otherwise.
+
+    ``key`` makes the lines known to the store, so that the letter may come twice; ``sent`` answers are in already.
+    """
+
+    def __init__(
+        self,
+        desk: Desk,
+        text: str,
+        *,
+        authorise: Authorise,
+        ruling: Await,
+        game: str = "",
+        seat: str = "",
+        token: str = "",
+        key: str = "",
+        seen: int | None = None,
+        sent: int = 0,
+    ) -> None:
+        self.desk = desk
+        self.lines = split_letter(text)
+        self.authorise = authorise
+        self.ruling = ruling
+        self.game = game
+        self.seat = seat
+        self.token = token
+        self.house: Line | None = None
+        self.key = key
+        self.seen = seen
+        self.sent = sent
+        self.correlation = f"letter-{secrets.token_hex(6)}"
+
+    def answers(self) -> int:
+        """How many lines are answers."""
+        return sum(line.header is None for line in self.lines)
+
+    def send(self) -> Iterator[Sent]:
+        """Send line by line. Raises NotationError with the place of what cannot be read."""
+        count = 0
+        for line in self.lines:
+            if line.header is None:
+                count += 1
+                if count > self.sent:
+                    yield self._send(line, f"{self.key}-{count}" if self.key else "")
+            elif line.header.key == "game":
+                self.game, self.house = line.header.value, None
+            elif line.header.key == "seat":
+                self.seat, self.house = line.header.value, None
+            elif line.header.key == "token":
+                self.token, self.house = line.header.value, None
+            elif line.header.key == "house":
+                self.house = line
+
+    def _send(self, line: Line, key: str) -> Sent:
+        if not self.game:
+            raise _unclear(line, "this does not say for which game it is", '"game: ID" above it')
+        caller = self.authorise(self.game, self.seat, self.token)
+        position = self.desk.line(self.game)
+        state: State = position.state
+        if line.text.lstrip().startswith("{"):
+            house, raw, text = self._structured(line, state, caller)
+        else:
+            answer = self._read(line, state, caller)
+            house, raw, text = answer.house, encode(answer), format_answer(answer)
+        if caller.role == "operator":
+            caller = _for(house, state)
+        receipt = self.desk.submit(
+            self.game,
+            caller,
+            raw,
+            key=key,
+            seen=self.seen if self.seen is not None else position.version,
+            cause="arbiter",
+            correlation=self.correlation,
+        )
+        return self._told(line, caller, house, text, receipt)
+
+    def _read(self, line: Line, state: State, caller: Caller) -> HouseAnswer:
+        """The answer, pinned to the open question that it is for."""
+        words = self.desk.lexicon(self.game)
+        house = self.desk.house_of(state, caller)
+        if self.house is not None:
+            house = house_in_header(self.house, words)
+        owed = THRONES.decisions(state)
+        answer = parse_line(line, house=house, lexicon=words, open_decisions=owed)
+        is_open = any((one.player, one.kind) == (answer.house, answer.kind) for one in owed)
+        if answer.question is None and is_open:
+            answer = msgspec.structs.replace(answer, question=state.question)
+        return answer
+
+    def _structured(self, line: Line, state: State, caller: Caller) -> tuple[str, bytes, str]:
+        """A command as JSON; whatever it says is ruled on."""
+        raw = line.text.encode()
+        try:
+            command: Any = msgspec.json.decode(raw)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise BadCommand(f"line {line.number} is not JSON ({error})") from error
+        house = command.get("house") if isinstance(command.get("house"), str) else None
+        return house or self.desk.house_of(state, caller) or "", raw, str(command.get("kind", "?"))
+
+    def _told(self, line: Line, caller: Caller, house: str, text: str, receipt: Receipt) -> Sent:
+        stored = self.ruling(receipt)
+        state: State = self.desk.line(self.game).state
+        prose = Prose(self.desk.edition(state))
+        entry = self.desk.readable(stored, self.desk.house_of(state, caller), prose)
+        verdict = entry.verdict
+        reason, rules = "", tuple[str, ...]()
+        if isinstance(verdict, Refused):
+            reason, rules = explain(verdict.code, verdict.params, prose), verdict.rules
+        return Sent(
+            line=line.number,
+            game=self.game,
+            seat=caller.seat,
+            house=house,
+            text=text,
+            again=receipt.again,
+            inbox=receipt.inbox,
+            entry=entry,
+            reason=reason,
+            rules=rules,
+        )
+
+
+def _for(house: str, state: State) -> Caller:
+    """Whoever keeps the server speaks for any House; for one that nobody plays he speaks himself, and is told so."""
+    seat = next((seat for seat, played in sorted(state.charter.seats.items()) if played == house), None)
+    return Caller("operator") if seat is None else Caller("seat", seat)
+
+
+def _unclear(line: Line, problem: str, expected: str) -> Unclear:
+    mistake = Unclear(problem, 1, expected=expected)
+    mistake.line = line.number
+    return mistake

@@ -1,0 +1,172 @@
+"""The ledger: the log, single entries, the export, and the stream of what happens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response, StreamingResponse
+
+from api import wire
+from api.dependencies import caller_of, desk_of, etag, reading, reading_headers, token_of, unchanged, watch_of
+from api.desk import Desk, NoSuchVersion
+from api.errors import Edge
+from api.openapi import IF_NONE_MATCH, LAST_EVENT, Header, describe
+from api.tokens import Caller
+from domain.thrones.prose import Prose
+from domain.thrones.state import State
+from events.errors import StoreAway
+from events.export import export_game
+
+router = APIRouter()
+
+MOST_ENTRIES = 200
+HEARTBEAT_SECONDS = 15.0
+"""Proxies cut lines that are silent for a minute."""
+
+AFTER = Header("after", "query", "entries behind this version", "integer")
+LIMIT = Header("limit", "query", f"at most so many entries, {MOST_ENTRIES} or fewer", "integer")
+
+
+def _rulings(desk: Desk, game: str, caller: Caller, after: int, count: int | None) -> Iterator[wire.Ruling]:
+    """Entries for the caller's eyes."""
+    state: State = desk.line(game).state
+    house = desk.house_of(state, caller)
+    prose = Prose(desk.edition(state))
+    for stored in desk.store.entries(game, after, count):
+        yield wire.ruling(desk.readable(stored, house, prose), desk.shown(stored, house))
+
+
+@router.get(
+    "/games/{game}/log",
+    openapi_extra=describe(
+        says="Ledger entries in order, as the caller may read them",
+        gives={200: wire.Log, 304: None},
+        token="any",
+        headers=(AFTER, LIMIT, IF_NONE_MATCH),
+        fails=(400, 401, 403, 404),
+    ),
+)
+def log(
+    request: Request,
+    game: str,
+    after: Annotated[int, Query(ge=0)] = 0,
+    limit: Annotated[int, Query(ge=1, le=MOST_ENTRIES)] = MOST_ENTRIES,
+) -> Response:
+    """Each with its English and its stored bytes."""
+    desk = desk_of(request)
+    caller = caller_of(request, game)
+    version = desk.store.version(game)
+    if after > version:
+        raise NoSuchVersion(after, version)
+    known = unchanged(request, etag(version))
+    if known is not None:
+        return known
+    count = min(limit, version - after)
+    entries = tuple(_rulings(desk, game, caller, after, count)) if count else ()
+    following = after + count if after + count < version else None
+    return reading(wire.Log(game, version, after, following, entries), etag(version))
+
+
+@router.get(
+    "/games/{game}/entries/{seq}",
+    openapi_extra=describe(
+        says="One ledger entry",
+        gives={200: wire.Ruling, 304: None},
+        token="any",
+        headers=(IF_NONE_MATCH,),
+        fails=(400, 401, 403, 404),
+    ),
+)
+def entry(request: Request, game: str, seq: int) -> Response:
+    """As the caller may read it."""
+    desk = desk_of(request)
+    caller = caller_of(request, game)
+    version = desk.store.version(game)
+    if not 0 < seq <= version:
+        raise NoSuchVersion(seq, version)
+    ruling = next(_rulings(desk, game, caller, seq - 1, 1))
+    return unchanged(request, etag(seq)) or reading(ruling, etag(seq))
+
+
+@router.get(
+    "/games/{game}/export",
+    openapi_extra=describe(
+        says="The whole game for the caller's eyes, one JSON document a line, to be checked without a server",
+        gives={200: wire.LINES, 304: None},
+        token="any",
+        headers=(IF_NONE_MATCH,),
+        fails=(401, 403, 404),
+    ),
+)
+def export(request: Request, game: str) -> Response:
+    """A seat gets its own submissions and secrets; nobody gets the pepper."""
+    desk = desk_of(request)
+    caller = caller_of(request, game)
+    tag = etag(desk.store.version(game))
+    known = unchanged(request, tag)
+    if known is not None:
+        return known
+    house = desk.house_of(desk.line(game).state, caller)
+    seats = () if caller.seat is None else (caller.seat,)
+    lines = export_game(desk.store, game, full=False, player=house, seats=seats)
+    return StreamingResponse(lines, 200, reading_headers(tag), wire.LINES)
+
+
+@router.get(
+    "/games/{game}/events",
+    openapi_extra=describe(
+        says="Server-sent events: one for every entry, its id the number of the entry",
+        gives={200: wire.STREAM},
+        token="any",
+        headers=(AFTER, LAST_EVENT),
+        fails=(400, 401, 403, 404),
+    ),
+)
+async def events(request: Request, game: str, after: Annotated[int | None, Query(ge=0)] = None) -> Response:
+    """From the entry behind ``Last-Event-ID`` or ``after``, or from now on."""
+    desk = desk_of(request)
+    caller = await run_in_threadpool(caller_of, request, game)
+    version = await run_in_threadpool(desk.store.version, game)
+    start = _start(request, version if after is None else after)
+    if start > version:
+        raise NoSuchVersion(start, version)
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "Vary": "Authorization"}
+    return StreamingResponse(_stream(request, desk, game, caller, start), 200, headers, wire.STREAM)
+
+
+def _start(request: Request, after: int) -> int:
+    last = request.headers.get("last-event-id", "").strip()
+    if not last:
+        return after
+    if not (last.isascii() and last.isdecimal() and len(last) < 10):
+        raise Edge(400, "bad-version", "Last-Event-ID is the number of an entry.")
+    return int(last)
+
+
+async def _stream(request: Request, desk: Desk, game: str, caller: Caller, after: int) -> AsyncIterator[bytes]:
+    """Events as long as the caller listens and his token is good."""
+    heartbeat: float = request.app.state.heartbeat_seconds
+    yield b"retry: 2000\n\n"
+    while True:
+        try:
+            grown = await watch_of(request).reached(game, after + 1, heartbeat)
+            if await run_in_threadpool(desk.tokens.caller, game, token_of(request)) != caller:
+                return  # a new token was issued; the old one hears no more
+            if not grown:
+                yield b": still here\n\n"
+                continue
+            for ruling in await run_in_threadpool(_some, desk, game, caller, after):
+                after = ruling.seq
+                yield b"id: %d\nevent: entry\ndata: %s\n\n" % (after, wire.to_bytes(ruling))
+        except StoreAway:
+            # An answer of 503 would make a browser give up for good; this line it keeps.
+            yield b": the store is away\n\n"
+            await asyncio.sleep(min(heartbeat, 1.0))
+
+
+def _some(desk: Desk, game: str, caller: Caller, after: int) -> list[wire.Ruling]:
+    return list(_rulings(desk, game, caller, after, MOST_ENTRIES))

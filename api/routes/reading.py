@@ -1,0 +1,80 @@
+"""Reading a position: what a seat owes, a view of any version, the board as text."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from api import wire
+from api.dependencies import caller_of, desk_of, etag, needing, reading, reading_headers, unchanged, version_of
+from api.openapi import AT, IF_NONE_MATCH, describe
+
+router = APIRouter()
+
+
+@router.get(
+    "/games/{game}/owed",
+    openapi_extra=describe(
+        says="What the caller's seat owes, with every legal answer, the default, and answers as text",
+        gives={200: wire.Owes, 304: None},
+        token="of a seat",
+        headers=(IF_NONE_MATCH,),
+        fails=(401, 403, 404),
+    ),
+)
+def owed(request: Request, game: str) -> Response:
+    """An empty list when nothing is owed."""
+    desk = desk_of(request)
+    caller = caller_of(request, game)
+    needing(caller, ("seat",), "a seat")
+    assert caller.seat is not None, "a seat's token names it"
+    known = unchanged(request, etag(desk.store.version(game)))
+    if known is not None:
+        return known
+    version, view = desk.view(game, caller)
+    told = wire.Owes(game, version, caller.seat, view.house, tuple(map(wire.question, view.owes)))
+    return reading(told, etag(version))
+
+
+@router.get(
+    "/games/{game}/view",
+    openapi_extra=describe(
+        says="The position as the caller may see it, at any version",
+        gives={200: wire.SeatView, 304: None},
+        token="any",
+        headers=(AT, IF_NONE_MATCH),
+        fails=(400, 401, 403, 404),
+    ),
+)
+def view(request: Request, game: str, at: int | None = None) -> Response:
+    """What the seat, or the public, knew then; for ever the same."""
+    desk = desk_of(request)
+    caller = caller_of(request, game)
+    known = unchanged(request, etag(version_of(request, game, at)))
+    if known is not None:
+        return known
+    version, seen = desk.view(game, caller, at)
+    questions = tuple(map(wire.question, seen.owes))
+    told = wire.SeatView(game, version, seen.house, seen.position, seen.own, questions)
+    return reading(told, etag(version))
+
+
+@router.get(
+    "/games/{game}/board",
+    openapi_extra=describe(
+        says="The board as text",
+        gives={200: wire.TEXT, 304: None},
+        token="any",
+        headers=(AT, IF_NONE_MATCH),
+        fails=(400, 401, 403, 404),
+    ),
+)
+def board(request: Request, game: str, at: int | None = None) -> Response:
+    """For people, and for letters."""
+    desk = desk_of(request)
+    caller = caller_of(request, game)
+    known = unchanged(request, etag(version_of(request, game, at)))
+    if known is not None:
+        return known
+    version, text = desk.board(game, caller, at)
+    return Response(text.encode() + b"\n", 200, reading_headers(etag(version)), wire.TEXT)

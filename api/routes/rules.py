@@ -1,0 +1,56 @@
+"""Rules by their identifiers, and whether the server is well."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+from pathlib import Path
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from api import wire
+from api.dependencies import answer, desk_of, etag, reading, unchanged
+from api.errors import Edge
+from api.openapi import IF_NONE_MATCH, describe
+from domain.thrones.charter import ENGINE
+from domain.thrones.rulebook import Rule, parse_rules
+
+router = APIRouter()
+health_router = APIRouter()
+
+RULES_FILE = Path(__file__).parents[2] / "docs" / "rules" / "second-edition.md"
+
+
+@functools.cache
+def rules() -> dict[str, Rule]:
+    """Every rule; none where the file was not installed."""
+    return parse_rules(RULES_FILE.read_text(encoding="utf-8")) if RULES_FILE.is_file() else {}
+
+
+@router.get(
+    "/rules/{rule}",
+    openapi_extra=describe(
+        says="The text of one rule", gives={200: wire.RuleText, 304: None}, headers=(IF_NONE_MATCH,), fails=(404,)
+    ),
+)
+def rule_text(request: Request, rule: str) -> Response:
+    """In our own words, with its sources."""
+    found = rules().get(rule.upper())
+    if found is None:
+        close = difflib.get_close_matches(rule.upper()[:40], list(rules()), 3, 0.8)
+        meant = f" Did you mean {' or '.join(close)}?" if close else ""
+        raise Edge(404, "rule-unknown", f"There is no rule {rule[:40]!r}.{meant}", suggestions=close)
+    tag = etag(int(ENGINE), f"-{found.id}")
+    told = wire.RuleText(found.id, found.section, found.text, found.sources)
+    return unchanged(request, tag) or reading(told, tag)
+
+
+@health_router.get(
+    "/healthz", openapi_extra=describe(says="Whether the server and its store answer", gives={200: wire.Health})
+)
+def health(request: Request) -> Response:
+    """503 while the store is away."""
+    desk = desk_of(request)
+    desk.store.ping()
+    return answer(wire.Health("ok", desk.judge.engine))

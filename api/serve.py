@@ -1,0 +1,298 @@
+"""Everything on one machine: embedded stores, workers and HTTP in one command, each started again when it dies.
+
+The order matters. Up: the stores, then the workers, then HTTP. Down, on Ctrl-C: HTTP takes nothing more, the
+workers finish the ruling they are at, the stores close last. Whatever is killed in between loses nothing: what was
+acknowledged is on the disk, and the next start adopts what still runs.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import uvicorn
+
+from api.desk import Desk
+from api.tokens import OPERATOR_FILE, Tokens, operator_token
+from events.embedded import ROLES, DirectoryInUse, Embedded, EmbeddedError, Role
+from events.store import Store, connect
+from worker.jobs import make_bell
+from worker.log import logger
+from worker.settings import Settings
+
+SERVER_FILE = "server.json"
+GRACE_SECONDS = 10.0
+"""How long requests and rulings under way may take at the end."""
+
+
+class PortTaken(EmbeddedError):
+    def __init__(self, host: str, port: int) -> None:
+        super().__init__(
+            f"Port {port} of {host} is taken by another program. Choose another with --port, or 0 for any free one."
+        )
+
+
+class BadAddress(EmbeddedError):
+    def __init__(self, host: str, port: int, why: str) -> None:
+        super().__init__(f"{host}, port {port}, cannot be listened at: {why}.")
+
+
+class Running(msgspec.Struct, frozen=True):
+    """A server that owns a data directory, as it says in there."""
+
+    pid: int
+    url: str
+
+
+def running(directory: Path) -> Running | None:
+    """The server that owns a data directory now, if one does."""
+    try:
+        said = msgspec.json.decode((directory / SERVER_FILE).read_bytes(), type=Running)
+        owner = int((directory / "owner.lock").read_text() or 0)
+    except (OSError, ValueError, msgspec.MsgspecError):
+        return None
+    return said if said.pid == owner and _is_alive(owner) else None
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+class Worker:
+    """One worker process, started again when it ends by itself, each time after a longer pause."""
+
+    def __init__(self, number: int, environment: dict[str, str]) -> None:
+        self.number = number
+        self.environment = environment
+        self.process: subprocess.Popen[bytes] | None = None
+        self._began = 0.0
+        self._pause_seconds = 0.0
+
+    def see_to_it(self) -> bool:
+        """Start the process unless it runs; whether it had to be started again."""
+        if self.process is None:
+            self._start()
+            return False
+        code = self.process.poll()
+        if code is None:
+            return False
+        now = time.monotonic()
+        if now - self._began > 10:
+            self._pause_seconds = 0.0
+        if now - self._began < self._pause_seconds:
+            return False
+        logger().warning("worker-died", worker=self.number, pid=self.process.pid, code=code)
+        self._close()
+        self._start()
+        self._pause_seconds = min(5.0, max(0.2, self._pause_seconds * 2))
+        return True
+
+    def _start(self) -> None:
+        self._began = time.monotonic()
+        # A session of its own, so that Ctrl-C meets the parent; a pipe, so that it ends with the parent.
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "worker.run"], env=self.environment, stdin=subprocess.PIPE, start_new_session=True
+        )
+
+    def stop(self, until: float) -> None:
+        """Let it finish what it is at. One that takes too long is killed: what it had not ruled on still waits."""
+        if self.process is None:
+            return
+        if self.process.poll() is None:
+            self.process.terminate()
+        try:
+            self.process.wait(max(0.0, until - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self._close()
+        self.process = None
+
+    def _close(self) -> None:
+        assert self.process is not None and self.process.stdin is not None, "it was started with a pipe"
+        self.process.stdin.close()
+
+
+class Server:
+    """A whole Rookery on one data directory. Start it, watch over it, stop it."""
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        workers: int = 1,
+        log: str = "warning",
+        app: Callable[[Desk], Any] | None = None,
+    ) -> None:
+        self.directory = directory.absolute()
+        self.stores = Embedded(self.directory)
+        self.host = host
+        self.port = port
+        self.log = log
+        self.bells = workers
+        self.workers: list[Worker] = []
+        self._app = app or _application
+        self._socket: socket.socket | None = None
+        self._http: uvicorn.Server | None = None
+        self._thread: threading.Thread | None = None
+        self._failed: BaseException | None = None
+
+    @property
+    def url(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
+
+    @property
+    def adopted(self) -> tuple[Role, ...]:
+        """The stores that an earlier server had left running."""
+        return self.stores.adopted
+
+    @property
+    def operator_file(self) -> Path:
+        return self.directory / OPERATOR_FILE
+
+    def start(self) -> None:
+        """Raises EmbeddedError with a sentence for the operator; then nothing is left running."""
+        self._own()
+        try:
+            operator_token(self.directory)
+            self._socket = _listening(self.host, self.port)
+            self.port = self._socket.getsockname()[1]
+            settings = Settings(
+                store_url=self.stores.store_url, queue_url=self.stores.queue_url, bells=self.bells, sweep_seconds=2.0
+            )
+            environment = {**os.environ, **settings.environment(), "ROOKERY_TIED": "1", "ROOKERY_LOG": self.log}
+            self.workers = [Worker(number, environment) for number in range(self.bells)]
+            self.look()
+            self._listen()
+            self._say_so()
+        except BaseException:
+            self.stop()
+            raise
+
+    def _own(self) -> None:
+        """Own the directory. A command at work in it is waited for, another server is not."""
+        until = time.monotonic() + GRACE_SECONDS
+        while True:
+            try:
+                self.stores.start()
+                return
+            except DirectoryInUse:
+                if running(self.directory) is not None or time.monotonic() > until:
+                    raise
+                time.sleep(0.05)
+
+    def desk(self) -> Desk:
+        """A desk of its own for one thread."""
+        store = Store.connect(self.stores.store_url)
+        bell = make_bell(connect(self.stores.queue_url), bells=self.bells)
+        return Desk(store, Tokens(store, operator_token(self.directory)), bell)
+
+    def _listen(self) -> None:
+        config = uvicorn.Config(
+            self._app(self.desk()),
+            log_config=None,
+            access_log=False,
+            log_level="warning",
+            timeout_graceful_shutdown=int(GRACE_SECONDS / 2),
+        )
+        self._http = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._serve, name="http", daemon=True)
+        self._thread.start()
+        while not self._http.started:
+            if not self._thread.is_alive():
+                raise EmbeddedError(f"HTTP did not start: {self._failed or 'see the log'}.")
+            time.sleep(0.01)
+
+    def _serve(self) -> None:
+        assert self._http is not None and self._socket is not None, "there is something to serve"
+        try:
+            self._http.run(sockets=[self._socket])
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - told by whoever watches
+            self._failed = error
+
+    def _say_so(self) -> None:
+        path = self.directory / SERVER_FILE
+        draft = path.with_suffix(".new")
+        draft.write_bytes(msgspec.json.encode(Running(os.getpid(), self.url)))
+        draft.replace(path)
+
+    def look(self) -> None:
+        """Start again whatever has died. Raises EmbeddedError when that cannot be done."""
+        for role in self.stores.revive():
+            logger().warning("store-started", role=role)
+        for worker in self.workers:
+            worker.see_to_it()
+        if self._thread is not None and not self._thread.is_alive():
+            raise EmbeddedError(f"HTTP has ended: {self._failed or 'see the log'}.")
+
+    def watch(self, stop: threading.Event) -> None:
+        """Look after everything until told to stop."""
+        while not stop.wait(0.2):
+            self.look()
+
+    def stop(self) -> None:
+        """Shut down in order; what waits to be ruled on is ruled on after the next start."""
+        (self.directory / SERVER_FILE).unlink(missing_ok=True)
+        if self._http is not None and self._thread is not None:
+            self._http.should_exit = True
+            self._thread.join(GRACE_SECONDS)
+        if self._socket is not None:
+            self._socket.close()
+        until = time.monotonic() + GRACE_SECONDS
+        for worker in self.workers:
+            if worker.process is not None and worker.process.poll() is None:
+                worker.process.terminate()
+        for worker in self.workers:
+            worker.stop(until)
+        self.stores.stop()
+
+    def pids(self) -> dict[str, int]:
+        """Every process of this server, by name."""
+        found: dict[str, int] = {role: self.stores.pid(role) for role in ROLES}
+        found |= {f"worker-{one.number}": one.process.pid for one in self.workers if one.process is not None}
+        return found
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """A socket bound to the address, so that a taken port is told before anything else begins."""
+    listener: socket.socket | None = None
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(128)
+    except OSError as error:
+        if listener is not None:
+            listener.close()
+        if error.errno == errno.EADDRINUSE:
+            raise PortTaken(host, port) from error
+        raise BadAddress(host, port, error.strerror or str(error)) from error
+    except OverflowError as error:
+        raise BadAddress(host, port, str(error)) from error
+    listener.set_inheritable(False)
+    return listener
+
+
+def _application(desk: Desk) -> Any:
+    from api.app import create_app
+
+    return create_app(desk)

@@ -1,0 +1,357 @@
+"""What goes over the wire: the documents of requests and answers, as records that OpenAPI is made from."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Annotated, Any, Literal, Union
+
+import msgspec
+
+from api.desk import LogEntry
+from api.tokens import Issue
+from domain.kernel.commands import PassDeadline, StateDraws
+from domain.kernel.facts import Awaited
+from domain.thrones import options as o
+from domain.thrones.charter import Charter
+from domain.thrones.commands import AnyAnswer
+from domain.thrones.march_options import Marches
+from domain.thrones.notation import format_answer
+from domain.thrones.procedures.mustering import MusterOptions
+from domain.thrones.ruleset import THRONES
+from domain.thrones.state import Standing, State
+from domain.thrones.view import Owed, Own
+from events.envelope import Accepted, Part, Refused, SealedFact, Stored, encode
+
+JSON = "application/json"
+PROBLEM = "application/problem+json"
+TEXT = "text/plain; charset=utf-8"
+LINES = "application/x-ndjson"
+STREAM = "text/event-stream"
+
+MOST_EXAMPLES = 5
+MOST_LOOKED_AT = 40
+
+AnyOptions: Any = Union[  # noqa: UP007  # mypy takes no alias of Any made with |
+    o.Words,
+    o.Amount,
+    o.Groups,
+    o.Assignments,
+    o.SomeUnits,
+    o.UnitsAnywhere,
+    o.UnitsInOneArea,
+    o.MinimalLosses,
+    o.Degrades,
+    o.PerOrder,
+    o.YesNo,
+    o.Replacements,
+    o.RaidChoices,
+    o.ConsolidateChoices,
+    o.Requests,
+    Marches,
+    MusterOptions,
+]
+AnyCommand: Any = THRONES.command_type
+AnyFact: Any = Annotated[Any, msgspec.Meta(extra_json_schema={"$ref": "#/components/schemas/Fact"})]
+"""A fact, or the placeholder of one for other eyes."""
+
+NAMED: dict[str, tuple[Any, ...]] = {"Fact": (THRONES.fact_type, SealedFact)}
+"""Schemas that records refer to by name, because no union of msgspec can hold them."""
+
+
+class GameOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A game to be created.
+
+    ``seats`` maps seat ids to Houses; without it every House gets a seat. With ``deal`` the Houses are dealt to the
+    seats by chance. A ``seed`` (64 hexadecimal digits) makes every draw known to whoever gave it, and the charter
+    says so.
+    """
+
+    players: int
+    edition: str = "second-edition"
+    switches: dict[str, str] = {}
+    seats: Annotated[dict[str, str], msgspec.Meta(min_length=1)] | None = None
+    deal: bool = False
+    game: str | None = None
+    seed: str = ""
+    chance: Literal["seeded", "imposed"] = "seeded"
+
+
+class GameCreated(msgspec.Struct, frozen=True):
+    """A new game. The tokens are shown this once. ``seats`` has null while Houses are still to be dealt."""
+
+    game: str
+    seats: dict[str, str | None]
+    tokens: dict[str, str]
+    organiser: str
+
+
+class NewToken(msgspec.Struct, frozen=True):
+    """A token, shown this once; any earlier one for the same place is void."""
+
+    game: str
+    who: str
+    token: str
+
+
+class TokenIssues(msgspec.Struct, frozen=True):
+    """Whose token was issued, by whom and when, oldest first."""
+
+    game: str
+    issues: tuple[Issue, ...]
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """A game as everybody may know it. ``parked``: it waits for the operator of the server."""
+
+    game: str
+    version: int
+    status: Literal["beginning", "playing", "over"]
+    parked: bool
+    created: str
+    charter: Charter
+    round: int
+    phase: str
+    step: str
+    question: int
+    awaited: tuple[Awaited, ...]
+    winner: str | None
+    ranking: tuple[Standing, ...]
+
+
+class Notation(msgspec.Struct, frozen=True):
+    """Answers as text, ready to be sent: the default, and the first few that are legal."""
+
+    default: str
+    examples: tuple[str, ...]
+
+
+class Question(msgspec.Struct, frozen=True):
+    """A decision that a seat owes. ``default`` is what a missed deadline gives; ``answered``: may be replaced."""
+
+    question: int
+    kind: str
+    house: str
+    about: tuple[str, ...]
+    secret: bool
+    answered: bool
+    rules: tuple[str, ...]
+    options: AnyOptions
+    default: AnyAnswer
+    facts: dict[str, Any]
+    notation: Notation
+
+
+class Owes(msgspec.Struct, frozen=True):
+    """What a seat owes at a version."""
+
+    game: str
+    version: int
+    seat: str
+    house: str | None
+    owes: tuple[Question, ...]
+
+
+class SeatView(msgspec.Struct, frozen=True):
+    """A position as one House sees it, or everybody (``house`` null), at one version and without hindsight."""
+
+    game: str
+    version: int
+    house: str | None
+    position: State
+    own: Own
+    owes: tuple[Question, ...]
+
+
+class OpenPart(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A sealed part. Whoever may read it has ``salt`` and ``body``: commitment = SHA-256(salt ‖ body)."""
+
+    audience: tuple[str, ...]
+    commitment: str
+    salt: str = ""
+    body: str = ""
+
+
+class Record(msgspec.Struct, frozen=True):
+    """An entry as it is stored, for whoever checks the chain.
+
+    digest = SHA-256(previous digest ‖ public ‖ commitments), where ``public`` and ``body`` are UTF-8 of these strings.
+    """
+
+    public: str
+    sealed: tuple[OpenPart, ...]
+    digest: str
+
+
+class Ruling(msgspec.Struct, frozen=True):
+    """One ledger entry for the eyes of one caller: read, told in English, and as it is stored."""
+
+    seq: int
+    at: str
+    cause: Literal["command", "deadline", "arbiter", "system"]
+    seat: str | None
+    inbox: str
+    correlation: str
+    verdict: Accepted | Refused
+    command: Any
+    facts: tuple[AnyFact, ...]
+    sentences: tuple[str, ...]
+    record: Record
+
+
+class Log(msgspec.Struct, frozen=True):
+    """Ledger entries behind ``after``. ``next`` is what to put into ``after`` for more, null at the end."""
+
+    game: str
+    version: int
+    after: int
+    next: int | None
+    entries: tuple[Ruling, ...]
+
+
+class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What went wrong (RFC 9457).
+
+    Of a refused ruling also the submission, the entry, and what would be legal. ``rules`` are the identifiers broken.
+    """
+
+    type: str
+    title: str
+    status: int
+    code: str
+    detail: str
+    rules: tuple[str, ...] = ()
+    params: dict[str, Any] = {}
+    submission: str = ""
+    entry: int | None = None
+    alternatives: tuple[Question, ...] = ()
+
+
+class Submitted(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A submission that was taken in. ``digest`` is SHA-256 of it as it is stored.
+
+    ``again``: it had been received before under the same key. ``ruling`` is there when it came in time.
+    """
+
+    game: str
+    inbox: str
+    at: str
+    digest: str
+    again: bool
+    status: Literal["pending", "ruled"]
+    location: str
+    ruling: Ruling | None = None
+
+
+class SubmissionStatus(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What became of a submission, as the caller may read it. ``refusal`` explains a refused one."""
+
+    game: str
+    inbox: str
+    status: Literal["pending", "ruled"]
+    ruling: Ruling | None = None
+    refusal: Problem | None = None
+
+
+class RuleText(msgspec.Struct, frozen=True):
+    """One rule of the rulebook as this server plays it."""
+
+    id: str
+    section: str
+    text: str
+    sources: tuple[str, ...]
+
+
+class Health(msgspec.Struct, frozen=True):
+    status: Literal["ok"]
+    engine: str
+
+
+OrganiserCommand = PassDeadline | StateDraws
+"""What the organiser may send; a House's answers are its seat's."""
+
+
+def to_bytes(value: Any) -> bytes:
+    """A document, deterministic down to the byte."""
+    return encode(value)
+
+
+def question(owed: Owed) -> Question:
+    """What a seat owes, with answers as text."""
+    return Question(
+        question=owed.question,
+        kind=owed.kind,
+        house=owed.house,
+        about=owed.about,
+        secret=owed.secret,
+        answered=owed.answered,
+        rules=owed.rules,
+        options=owed.options,
+        default=owed.default,
+        facts=owed.facts,
+        notation=Notation(_text(owed, owed.default), _examples(owed)),
+    )
+
+
+def _examples(owed: Owed) -> tuple[str, ...]:
+    """The first few legal answers. Twins of an order token print alike and are one answer to a reader."""
+    texts = (_text(owed, answer) for answer in islice(owed.options.every(owed.default), MOST_LOOKED_AT))
+    return tuple(islice(dict.fromkeys(texts), MOST_EXAMPLES))
+
+
+def _text(owed: Owed, answer: Any) -> str:
+    return format_answer(msgspec.structs.replace(answer, question=owed.question))
+
+
+def record(stored: Stored) -> Record:
+    """An entry, already redacted, as it is stored."""
+    return Record(stored.public.decode(), tuple(_part(part) for part in stored.sealed), stored.digest)
+
+
+def _part(part: Part) -> OpenPart:
+    return OpenPart(part.audience, part.commitment, part.salt, bytes(part.body).decode())
+
+
+def ruling(read: LogEntry, stored: Stored) -> Ruling:
+    """An entry as its reader gets it."""
+    return Ruling(
+        seq=read.seq,
+        at=read.at,
+        cause=read.cause,
+        seat=read.seat,
+        inbox=read.inbox,
+        correlation=read.correlation,
+        verdict=read.verdict,
+        command=read.command,
+        facts=read.facts,
+        sentences=read.sentences,
+        record=record(stored),
+    )
+
+
+def strictly(raw: Any, kind: Any) -> Any:
+    """A decoded JSON value as a record of ``kind``; unlike plain conversion it takes no field that is not there.
+
+    A misspelt optional field would otherwise change what an answer says without anybody noticing.
+    Raises msgspec.ValidationError.
+    """
+    value = msgspec.convert(raw, kind)
+    _check_fields(raw, value, "$")
+    return value
+
+
+def _check_fields(raw: Any, value: Any, path: str) -> None:
+    if isinstance(value, msgspec.Struct):
+        known = dict(zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True))
+        tag = value.__struct_config__.tag_field
+        for name in raw:
+            if name in known:
+                _check_fields(raw[name], getattr(value, known[name]), f"{path}.{name}")
+            elif name != tag:
+                raise msgspec.ValidationError(f"Object contains unknown field `{name}` - at `{path}`")
+    elif isinstance(value, list | tuple):
+        for index, (one, other) in enumerate(zip(raw, value, strict=True)):
+            _check_fields(one, other, f"{path}[{index}]")
+    elif isinstance(value, dict):
+        for name, one in value.items():
+            if name in raw:
+                _check_fields(raw[name], one, f"{path}[...]")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from domain.kernel.arbiter import Past
 from domain.kernel.ruleset import Ruling
 
 
@@ -40,8 +41,8 @@ class Rules(Protocol):
     def blank(self) -> Any:
         """The state before the first entry."""
 
-    def decide(self, state: Any, command: Any) -> Ruling[Any]:
-        """Rule on a command. Raises :class:`domain.kernel.refusal.Refusal`."""
+    def decide(self, state: Any, command: Any, past: Past | None = None) -> Ruling[Any]:
+        """Rule on a command, with the record for what looks back. Raises :class:`domain.kernel.refusal.Refusal`."""
 
     def evolve(self, state: Any, fact: Any) -> Any:
         """The state after one fact."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from domain.kernel.arbiter import Past
 from domain.kernel.refusal import Refusal
 from events import chain
 from events.codec import Codec, entry
@@ -68,9 +69,16 @@ class Judge:
         return StateDigest(hashlib.sha256(encode(self.rules.public(state))).hexdigest(), hidden.hex())
 
     def rule(
-        self, line: Line, submission: Submission, pepper: bytes, engine: str | None = None
+        self,
+        line: Line,
+        submission: Submission,
+        pepper: bytes,
+        engine: str | None = None,
+        past: Past | None = None,
     ) -> tuple[Stored, Line, str]:
         """The entry that answers a submission, the line after it, and the kind of the command as logs may tell it.
+
+        ``past`` is the record up to ``line``, for commands that look back.
 
         A refusal is an entry too. Any exception is a bug of the rules, and no entry.
         """
@@ -78,7 +86,7 @@ class Judge:
         sealer = Sealer(pepper, line.head, seq)
         if seq == 1:
             sealer.seal(PEPPER, (), encode(pepper.hex()))
-        case = _Case(self, line.state, submission)
+        case = _Case(self, line.state, submission, past)
         command = msgspec.Raw(_command(case, sealer))
         verdict: Accepted | Refused = Accepted()
         if case.refusal is not None:
@@ -112,7 +120,8 @@ class Judge:
 class _Case:
     """One submission before the rules: who sent it, whether it is secret, and what becomes of it."""
 
-    def __init__(self, judge: Judge, state: Any, submission: Submission) -> None:
+    def __init__(self, judge: Judge, state: Any, submission: Submission, past: Past | None) -> None:
+        self.past = past
         self.submission = submission
         self.state = state
         self.facts: tuple[Any, ...] = ()
@@ -133,7 +142,7 @@ class _Case:
         try:
             self.secret = judge.rules.is_secret(self.state, command)
             self._check_seat(judge.rules.player_of(command))
-            ruling = judge.rules.decide(self.state, command)
+            ruling = judge.rules.decide(self.state, command, self.past)
         except Refusal as refusal:
             self.refusal = refusal
         else:

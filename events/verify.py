@@ -16,6 +16,7 @@ from events.chain import Chain
 from events.envelope import Entry, Stored, Submission, encode, number_of
 from events.errors import FileDamaged, RecordDamaged, RecordError
 from events.export import EntryLine, Header, SubmissionLine, parse
+from events.past import Record
 from events.ruling import Judge, Line
 from events.store import Store
 from events.upcasters import UPCASTERS, VERSION
@@ -67,6 +68,8 @@ class Verifier:
         self.line: Line = judge.begin()
         self.pepper = b""
         self.facts = 0
+        self.kept: list[Stored] = []
+        self.past = Record(judge, lambda after, upto: iter(self.kept[after:upto]))
         self.engines: set[str] = set()
 
     def add(self, stored: Stored) -> None:
@@ -82,6 +85,7 @@ class Verifier:
         ruled = self._ruled_again(entry, raw)
         self._compare(seq, entry, stored, ruled)
         self.line = self._folded(seq, entry, stored)
+        self.kept.append(stored)
         self.facts += len(entry.facts)
         self.engines.add(entry.engine)
 
@@ -114,7 +118,8 @@ class Verifier:
             inbox=entry.inbox,
         )
         try:
-            return self.judge.rule(self.line, submission, self.pepper, entry.engine)[0]
+            self.past.version = self.line.version
+            return self.judge.rule(self.line, submission, self.pepper, entry.engine, self.past)[0]
         except Exception as error:
             raise _Disagrees(entry.seq, "ruling", f"the rules fail on its command ({type(error).__name__})") from error
 

@@ -14,8 +14,10 @@ from typing import Any
 import msgspec
 
 from domain.kernel import chance
+from domain.kernel.arbiter import Past
 from domain.kernel.commands import Command, PassDeadline
 from domain.kernel.decision import Answer, Decision, Options
+from domain.kernel.docket import Docket
 from domain.kernel.facts import (
     NOBODY,
     Answered,
@@ -183,6 +185,7 @@ class ToyState(msgspec.Struct, frozen=True, kw_only=True):
     question: int = 0
     answers: dict[str, Bid] = {}
     winner: str = ""
+    docket: Docket = Docket()
 
     @property
     def is_over(self) -> bool:
@@ -329,7 +332,7 @@ class ToyRules:
     def blank(self) -> ToyState:
         return ToyState()
 
-    def decide(self, state: ToyState, command: Any) -> Ruling[Any]:
+    def decide(self, state: ToyState, command: Any, past: Past | None = None) -> Ruling[Any]:
         match command:
             case Begin():
                 return self._begin(state, command)

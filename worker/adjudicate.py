@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 import msgspec
@@ -17,6 +17,7 @@ import structlog
 
 from events.envelope import Stored, Submission, utc_now
 from events.errors import GameUnknown, LeaseLost, RecordDamaged, StaleAppend, StoreAway, StoreRefuses
+from events.past import Record
 from events.ruling import Judge, Line
 from events.store import Lease, Parked, Store
 from worker.log import logger
@@ -213,11 +214,13 @@ class _Desk:
         self._hold_on()
         ahead = line
         entries: list[Stored] = []
+        past = Record(self.judge, lambda after, upto: self._record(after, upto, line.version, entries))
         said: list[tuple[Submission, int, str, bool]] = []
         mistake: _Mistake | None = None
         for submission in waiting:
             try:
-                stored, ahead, kind = self.judge.rule(ahead, submission, self.pepper)
+                past.version = ahead.version
+                stored, ahead, kind = self.judge.rule(ahead, submission, self.pepper, past=past)
             except Exception as error:  # noqa: BLE001 - whatever the rules raise is their bug
                 mistake = _Mistake(submission, error)
                 break
@@ -232,6 +235,12 @@ class _Desk:
         if mistake is not None:
             raise mistake
         return ahead
+
+    def _record(self, after: int, upto: int, stored: int, new: list[Stored]) -> Iterator[Stored]:
+        """Entries of the ledger, then those that this batch has ruled on and not yet appended."""
+        if after < stored:
+            yield from self.store.entries(self.game, after, min(upto, stored) - after)
+        yield from new[max(0, after - stored) : max(0, upto - stored)]
 
     def _hold_on(self) -> None:
         """Renew the lease when a third of it has passed. The append is safe without, but another may take over."""

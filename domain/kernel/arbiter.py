@@ -264,7 +264,16 @@ def offer(ruleset: ArbitersRuleset[S], ruling: Ruling[S], past: Past) -> Ruling[
         given, answer = found
         differs = compare(ruleset, state, past, given)
         game = ruleset.game(state)
-        game.emit(AnswerOffered(given=given, player=answer.player, kind=answer.kind, kept=not differs, differs=differs))
+        game.emit(
+            AnswerOffered(
+                given=given,
+                player=answer.player,
+                kind=answer.kind,
+                question=state.question,
+                kept=not differs,
+                differs=differs,
+            )
+        )
         more: Ruling[S] = Ruling(tuple(game.facts), game.state)
         if not differs:
             more = apply_kept(ruleset, game, answer)
@@ -277,7 +286,9 @@ def _next_offer(ruleset: ArbitersRuleset[S], state: S, past: Past) -> tuple[Give
     """The first struck-out answer that an open question waits for."""
     if not state.docket.pending:
         return None
-    open_now = open_decisions(ruleset, state)
+    docket = state.docket
+    anew = docket.anew if docket.question == state.question else ()
+    open_now = [one for one in open_decisions(ruleset, state) if one.player not in anew]
     for given in state.docket.pending:
         answer = answer_at(past, given)
         for decision in open_now:

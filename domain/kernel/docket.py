@@ -43,10 +43,15 @@ class Origin(msgspec.Struct, frozen=True):
 
 
 class Docket(msgspec.Struct, frozen=True, omit_defaults=True):
-    """``struck`` are ranges of entries taken back, ``pending`` answers of them still to be offered again."""
+    """``struck`` are ranges of entries taken back, ``pending`` answers of them still to be offered again.
+
+    ``anew`` are the players who are asked anew at the present ``question``; nothing more is offered for them there.
+    """
 
     struck: tuple[tuple[int, int], ...] = ()
     pending: tuple[Given, ...] = ()
+    anew: tuple[str, ...] = ()
+    question: int = 0
     appeals: tuple[Appeal, ...] = ()
     engine: str = ""
     origin: Origin | None = None
@@ -83,6 +88,7 @@ class AnswerOffered(Fact, frozen=True, tag=True):
     given: Given
     player: str
     kind: str
+    question: int
     kept: bool
     differs: tuple[str, ...] = ()
 
@@ -127,7 +133,11 @@ def evolve_docket(docket: Docket, fact: Fact) -> Docket:
         case Rewound():
             return change(docket, struck=(*docket.struck, (fact.first, fact.last)), pending=fact.pending)
         case AnswerOffered():
-            return change(docket, pending=tuple(one for one in docket.pending if one != fact.given))
+            left = tuple(one for one in docket.pending if one != fact.given)
+            if fact.kept:
+                return change(docket, pending=left)
+            anew = docket.anew if fact.question == docket.question else ()
+            return change(docket, pending=left, anew=(*anew, fact.player), question=fact.question)
         case AppealFiled():
             filed = Appeal(fact.number, fact.against, fact.player, fact.statement)
             return change(docket, appeals=(*docket.appeals, filed))

@@ -69,7 +69,9 @@ def _tracks(state: State, prose: Prose, edition: Edition) -> str:
     if state.tracks.get("kings-court"):
         stars = edition.players(len(state.houses)).stars
         court = state.tracks["kings-court"]
-        rows.append("  special orders: " + ", ".join(f"{prose.name(h)} {n}" for h, n in zip(court, stars, strict=False)))
+        rows.append(
+            "  special orders: " + ", ".join(f"{prose.name(h)} {n}" for h, n in zip(court, stars, strict=False))
+        )
     return "Influence\n" + "\n".join(rows)
 
 

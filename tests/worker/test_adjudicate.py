@@ -111,7 +111,7 @@ def test_a_bug_parks_the_game_keeps_the_command_and_the_operator_lets_it_go_on(s
     assert (store.version("toy-1"), store.unruled_tail("toy-1")) == (3, 2)
 
     class Mended(toy.ToyRules):
-        def decide(self, state: Any, command: Any) -> Any:
+        def decide(self, state: Any, command: Any, past: Any = None) -> Any:
             if isinstance(command, toy.Crash):
                 raise toy.Refusal("mended")
             return super().decide(state, command)

@@ -193,10 +193,10 @@ def test_a_lost_lease_ends_the_work_without_harm(store: Store, monkeypatch: pyte
     new_game(store)
     rule = JUDGE.rule
 
-    def slow(*args: Any) -> Any:
+    def slow(*args: Any, **named: Any) -> Any:
         store.client.delete(store.key("toy-1", "lease"))  # the lease runs out while the rules think
         assert store.acquire("toy-1", 60) is not None
-        return rule(*args)
+        return rule(*args, **named)
 
     slow_judge = Judge(toy.RULES)
     monkeypatch.setattr(slow_judge, "rule", slow)

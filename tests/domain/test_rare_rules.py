@@ -228,3 +228,25 @@ def test_ships_without_an_owner_of_their_port_are_lost() -> None:
     scene = given(board, orders={"oldtown": "march-0", "the-eyrie": "march-0"}, turn=LANNISTER)
     scene.when(march(LANNISTER, "oldtown", ("three-towers", "footman"))).citing("2E-PRT-15")
     assert scene.at("port-of-oldtown") == ""
+
+
+def test_hands_discards_and_power_are_public_all_the_time() -> None:
+    """2E-HID-2 and 2E-HID-4: what a redacted position still shows, in the middle of a combat too."""
+    scene = battle(LANNISTER, STARK, hands={STARK: ("eddard-stark", "the-blackfish")})
+    shown = THRONES.public(scene.state)
+    assert shown.hands == scene.state.hands and shown.discards == scene.state.discards
+    assert len(shown.discards[STARK]) == 5 and shown.power == scene.state.power
+    assert shown.units == scene.state.units and shown.orders == scene.state.orders
+    for fact in (f.CardsDiscarded(house=STARK, cards=()), f.CardsTaken(house=STARK, cards=())):
+        assert fact.audience is None
+
+
+def test_nothing_can_be_given_lent_or_promised() -> None:
+    """2E-HID-5 and 2E-HID-6: the answers of section 26 are all there is, and none names a receiver."""
+    assert len(c.ANSWERS) == 39
+    for answer in c.ANSWERS:
+        names = {field.name for field in msgspec.structs.fields(answer)}
+        assert not names & {"receiver", "gift", "partner", "promise"}
+    scene = given({"winterfell": "stark: footman"}, step="planning")
+    scene.refused(c.WildlingBid(house=STARK, bid=1), "not-asked", "2E-DP-43")
+    scene.refused(c.AssignOrders(house=LANNISTER, orders={}), "not-your-turn", "2E-DP-43")

@@ -44,6 +44,10 @@ bench: env
 fuzz: env
 	$(BIN)/python -m tests.fuzz --games $(GAMES)
 
+## mutants: switch rules off one at a time and see which tests notice (tests/rules/mutation.json)
+mutants: env
+	$(BIN)/python -m tests.rules.mutation
+
 ## env: the environment in .venv, with the locked versions; nothing when up to date
 env: .venv/installed
 
@@ -89,4 +93,4 @@ clean:
 	rm -rf .venv .lock .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find api domain events worker tests -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
-.PHONY: help run test check format bench fuzz env lock clean
+.PHONY: help run test check format bench fuzz mutants env lock clean

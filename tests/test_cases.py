@@ -17,7 +17,10 @@ from domain.thrones.rulebook import parse_rules
 HERE = Path(__file__).parent
 CASES = sorted((HERE / "cases").glob("*/*.json"))
 CASES = [path for path in CASES if path.parent.name != "sources"]
-EXAMPLES: list[dict[str, Any]] = json.loads((HERE / "cases/sources/rulebook-examples-2e.json").read_text())["cases"]
+SOURCES = ("rulebook-examples-2e.json", "more-examples-2e.json")
+EXAMPLES: list[dict[str, Any]] = [
+    example for name in SOURCES for example in json.loads((HERE / "cases/sources" / name).read_text())["cases"]
+]
 RULES = parse_rules((HERE.parent / "docs/rules/second-edition.md").read_text())
 
 

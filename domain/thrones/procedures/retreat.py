@@ -80,6 +80,8 @@ def barred_areas(game: Game, house: HouseId, legal: tuple[AreaId, ...]) -> dict[
     for area in sorted({*near} - {*legal}):
         if area == combat.origin and house == combat.defender:
             barred[area] = ("2E-RET-7",)
+        elif area == combat.origin and is_origin_barred(game, house, area):
+            barred[area] = ("2E-RET-3",)
         elif area not in reach(game, house, combat.area):
             barred[area] = ("2E-RET-8",)
         else:
@@ -163,7 +165,7 @@ class Retreat(Procedure, frozen=True, tag=True):
             return self.at("move")
         answer = RetreatLosses(house=combat.loser, area=combat.area, units=default_units(units, loss))
         rules = ("2E-RET-4", "2E-RET-9") if combat.loser == combat.attacker else ("2E-RET-9", "2E-RET-12")
-        return Wait(decision(answer, SomeUnits(units, loss, rules), "2E-DP-39", *rules), then="lose")
+        return Wait(decision(answer, SomeUnits(units, loss, rules), "2E-DP-39", *rules, "2E-DP-41"), then="lose")
 
     def lose(self, game: Game, answer: RetreatLosses) -> Next:
         rule = "2E-RET-4" if answer.house == game.combat.attacker else "2E-RET-9"
@@ -182,7 +184,7 @@ class Retreat(Procedure, frozen=True, tag=True):
             game.emit(f.UnitsReturned(house=combat.loser, to=self.area, units=units, routed=True), *back, *rules)
         else:
             gone = f.UnitsRetreated(house=combat.loser, area=combat.area, to=self.area, units=units)
-            game.emit(gone, "2E-RET-5", *rules)
+            game.emit(gone, "2E-RET-5", *rules, "2E-CTL-5")
         return Done()
 
     def _destroy(self, game: Game, units: Units, *rules: str) -> None:

@@ -70,7 +70,8 @@ class CallForSupport(Procedure, frozen=True, tag=True):
             offered = side is None and chosen is not None
             declared = f.SupportDeclared(house=answer.house, area=area, side=chosen, offered=offered)
             who = ("2E-CBT-10",) if side else ("2E-CBT-9", "2E-CBT-12") if offered else ("2E-CBT-9",)
-            game.emit(declared, "2E-CBT-8", "2E-CBT-11", *who)
+            port = ("2E-PRT-7",) if game.board.is_port(area) else ()
+            game.emit(declared, "2E-CBT-8", "2E-CBT-11", *who, *port)
         return self.at("answer_offers", declared=(*self.declared, answer.house))
 
     def answer_offers(self, game: Game) -> Next:

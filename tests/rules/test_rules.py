@@ -1,0 +1,70 @@
+"""Every rule of the specification is carried by something while the tests run, or is a definition that is exempt."""
+
+from __future__ import annotations
+
+import ast
+import json
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from domain.thrones.coverage import Exemption, coverage, missing
+from domain.thrones.rulebook import parse_rules
+
+ROOT = Path(__file__).parents[2]
+HERE = Path(__file__).parent
+RULES = parse_rules((ROOT / "docs/rules/second-edition.md").read_text(encoding="utf-8"))
+CARRIED: dict[str, dict[str, str]] = json.loads((HERE / "coverage.json").read_text(encoding="utf-8"))
+EXEMPT = msgspec.convert(tomllib.loads((HERE / "exempt.toml").read_text(encoding="utf-8")), dict[str, Exemption])
+MOST_EXEMPT = 90
+
+
+@cache
+def functions_in(file: str) -> frozenset[str]:
+    """Names of the test functions of a file, methods as ``Class::name``."""
+    tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+    names = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            names |= {f"{node.name}::{one.name}" for one in node.body if isinstance(one, ast.FunctionDef)}
+    return frozenset(names)
+
+
+def exists(test: str) -> bool:
+    file, _, name = test.partition("::")
+    return (ROOT / file).is_file() and name in functions_in(file)
+
+
+def test_the_specification_has_478_rules() -> None:
+    assert len(RULES) == 478
+
+
+def test_every_rule_is_implemented_or_exempt() -> None:
+    rows = coverage(RULES, CARRIED, EXEMPT)
+    assert missing(rows) == ()
+    assert len(rows) == 478
+    implemented = sum(row.is_implemented for row in rows)
+    print(f"{implemented} rules implemented, {sum(row.is_exempt for row in rows)} exempt")
+
+
+def test_the_record_names_rules_and_tests_that_exist() -> None:
+    assert set(CARRIED) <= set(RULES)
+    gone = {test for ways in CARRIED.values() for test in ways.values() if not exists(test)}
+    assert not gone, f"pytest --write-rules writes the record anew: {sorted(gone)}"
+
+
+def test_exemptions_are_few_and_name_tests_that_exist() -> None:
+    assert len(EXEMPT) <= MOST_EXEMPT
+    assert set(EXEMPT) <= set(RULES)
+    assert not set(EXEMPT) & set(CARRIED), "what is carried needs no exemption"
+    assert all(exists(exemption.test) for exemption in EXEMPT.values())
+
+
+def test_no_source_cites_a_rule_that_does_not_exist() -> None:
+    from domain.thrones.rulebook import cited_in
+
+    for path in sorted((ROOT / "domain").rglob("*.py")):
+        strange = [rule for rule in cited_in(path.read_text(encoding="utf-8")) if rule not in RULES]
+        assert not [rule for rule in strange if rule.startswith("2E-")], path

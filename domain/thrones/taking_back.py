@@ -1,0 +1,97 @@
+"""What a rewind would do, before it is done: struck-out entries, secrets that have come to light, answers kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from domain.kernel.arbiter import Past, Rewind, answer_at
+from domain.kernel.docket import AnswerOffered, Given
+from domain.kernel.facts import Fact, SeedOpened
+from domain.kernel.ruleset import Ruling
+from domain.thrones import facts as f
+from domain.thrones.pieces import HouseId
+from domain.thrones.state import State
+
+EVERYBODY: tuple[HouseId, ...] = ("everybody",)
+
+
+class Exposed(msgspec.Struct, frozen=True):
+    """A secret that came to light in a struck-out entry: what, whose, and to whom. It cannot be unseen."""
+
+    entry: int
+    what: str
+    detail: str
+    to: tuple[HouseId, ...]
+
+
+class Offered(msgspec.Struct, frozen=True):
+    """A struck-out answer: kept, asked anew with what differs, or offered later, when its question comes up."""
+
+    given: Given
+    player: HouseId
+    kind: str
+    outcome: str
+    differs: tuple[str, ...] = ()
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """A rewind looked at before it is applied; ``version`` is the record it was made for."""
+
+    version: int
+    to: int
+    struck: tuple[int, ...]
+    exposed: tuple[Exposed, ...]
+    answers: tuple[Offered, ...]
+    redraw: bool
+
+    @property
+    def kept(self) -> int:
+        return sum(one.outcome == "kept" for one in self.answers)
+
+
+def exposed(entry: int, facts: tuple[Fact, ...]) -> Iterator[Exposed]:
+    """Secrets that the facts of an entry brought to light."""
+    for fact in facts:
+        match fact:
+            case f.OrdersRevealed():
+                yield Exposed(entry, "orders", ", ".join(sorted(fact.orders)), EVERYBODY)
+            case f.BidsRevealed():
+                yield Exposed(entry, "bids", fact.about, EVERYBODY)
+            case f.HouseCardsRevealed():
+                yield Exposed(entry, "House cards", ", ".join(sorted(fact.cards)), EVERYBODY)
+            case f.TidesRevealed():
+                yield Exposed(entry, "Tides cards", ", ".join(sorted(fact.cards)), EVERYBODY)
+            case f.WesterosCardDrawn():
+                yield Exposed(entry, "deck card", fact.card, EVERYBODY)
+            case f.WildlingCardRevealed():
+                yield Exposed(entry, "deck card", fact.card, EVERYBODY)
+            case f.WildlingCardSeen():
+                yield Exposed(entry, "wildling card looked at", "the top card", (fact.house,))
+            case f.TidesCardDrawn():
+                yield Exposed(entry, "Tides card drawn", "one card", (fact.house,))
+            case SeedOpened():
+                yield Exposed(entry, "seed", "every draw", EVERYBODY)
+            case _:
+                pass
+
+
+def plan(ruling: Ruling[State], command: Rewind, past: Past, *, redraw: bool) -> Plan:
+    """The plan of a rewind, out of the ruling that it would get."""
+    struck = tuple(range(command.to + 1, past.version + 1))
+    offers = [fact for fact in ruling.facts if isinstance(fact, AnswerOffered)]
+    answers = [
+        Offered(one.given, one.player, one.kind, "kept" if one.kept else "asked anew", one.differs) for one in offers
+    ]
+    for given in ruling.state.docket.pending:
+        answer = answer_at(past, given)
+        answers.append(Offered(given, answer.player, answer.kind, "offered later"))
+    return Plan(
+        version=past.version,
+        to=command.to,
+        struck=struck,
+        exposed=tuple(one for entry in struck for one in exposed(entry, past.facts(entry))),
+        answers=tuple(answers),
+        redraw=redraw,
+    )

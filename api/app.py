@@ -29,6 +29,7 @@ from worker.log import logger
 
 PREFIX = "/v1"
 ROUTERS = (games.router, commands.router, reading.router, ledger.router, rules.router)
+GROUPS = ((PREFIX, ROUTERS), ("", (rules.health_router,)))
 
 _CORRELATION = re.compile(r"[A-Za-z0-9._:-]{1,64}")
 
@@ -39,10 +40,10 @@ def create_app(desk: Desk, *, heartbeat_seconds: float = ledger.HEARTBEAT_SECOND
     app.state.desk = desk
     app.state.watch = Watch(desk.store)
     app.state.heartbeat_seconds = heartbeat_seconds
-    for router in ROUTERS:
-        app.include_router(router, prefix=PREFIX)
-    app.include_router(rules.health_router)
-    description = to_bytes(describe_all())
+    for prefix, routers in GROUPS:
+        for router in routers:
+            app.include_router(router, prefix=prefix)
+    description = to_bytes(document(GROUPS))
 
     @app.get("/openapi.json")
     def openapi() -> Response:
@@ -52,13 +53,6 @@ def create_app(desk: Desk, *, heartbeat_seconds: float = ledger.HEARTBEAT_SECOND
         app.add_exception_handler(kind, _framework_error)
     app.add_middleware(Frame)
     return app
-
-
-def describe_all() -> dict[str, Any]:
-    """The OpenAPI document."""
-    described = document(ROUTERS, PREFIX)
-    described["paths"] |= document((rules.health_router,), "")["paths"]
-    return described
 
 
 async def _framework_error(request: Request, error: Exception) -> Response:

@@ -27,7 +27,7 @@ from domain.thrones.commands import HouseAnswer
 from domain.thrones.edition import Edition
 from domain.thrones.notation import Lexicon, NotationError, lexicon, parse_line, split_letter
 from domain.thrones.prose import Prose
-from domain.thrones.ruleset import EDITIONS, THRONES, check_charter, is_seed
+from domain.thrones.ruleset import EDITIONS, THRONES, check_charter
 from domain.thrones.start import Start
 from domain.thrones.state import State
 from domain.thrones.view import Owed, View, view
@@ -142,6 +142,7 @@ class Desk:
         game: str | None = None,
         seed: str = "",
         chance: str = "seeded",
+        decks: Mapping[str, tuple[str, ...]] | None = None,
         key: str = "",
     ) -> NewGame:
         """Create a game with its seats and tokens.
@@ -151,14 +152,11 @@ class Desk:
         charter says so; examples and tests do that. Raises Refusal for a charter that cannot be played,
         GameExists, BadGameId.
         """
-        if seed and not is_seed(seed):
-            raise Refusal("seed-missing", ("2E-GEN-17",))
-        if deal and chance == "imposed":
-            raise Refusal("dealing-needs-a-seed", ("2E-SET-2", "2E-GEN-17"))
         charter = self._charter(edition, players, switches or {}, seats, "stated" if seed else chance)
         game = game or secrets.token_hex(6)
         seed = seed or ("" if chance == "imposed" else os.urandom(32).hex())
-        start = Start(charter=charter, seed=seed, deal=deal)
+        start = Start(charter=charter, seed=seed, deal=deal, decks=dict(decks or {}))
+        THRONES.decide(THRONES.blank(), start)  # what cannot begin is refused before anything is stored
         opening = submission(start, seat=None, at=self.clock(), cause="system", key=key or secrets.token_hex(16))
         receipt = self.store.create(game, THRONES.name, THRONES.version, opening)
         self.ring(game)

@@ -13,11 +13,12 @@ import msgspec
 
 from api.desk import Desk, LogEntry
 from api.tokens import Caller
+from domain.kernel.refusal import Refusal
 from domain.thrones.commands import HouseAnswer
 from domain.thrones.notation import Line, NotationError, format_answer, house_in_header, parse_line, split_letter
 from domain.thrones.prose import Prose
 from domain.thrones.refusals import explain
-from domain.thrones.ruleset import THRONES
+from domain.thrones.ruleset import EDITIONS, THRONES
 from domain.thrones.state import State
 from events.envelope import Receipt, Refused, Stored, encode
 from events.errors import BadCommand
@@ -119,6 +120,7 @@ class Letter:
             house, raw, text = answer.house, encode(answer), format_answer(answer)
         if caller.role == "operator":
             caller = _for(house, state)
+        raw = self._as_before(caller, key, raw)
         receipt = self.desk.submit(
             self.game,
             caller,
@@ -142,6 +144,13 @@ class Letter:
         if answer.question is None and is_open:
             answer = msgspec.structs.replace(answer, question=state.question)
         return answer
+
+    def _as_before(self, caller: Caller, key: str, raw: bytes) -> bytes:
+        """What came before under the same key, if it differs only in the question: that one may be closed by now."""
+        before = self.desk.sent_before(self.game, caller, key)
+        if before is None:
+            return raw
+        return bytes(before.command) if _unpinned(bytes(before.command)) == _unpinned(raw) else raw
 
     def _structured(self, line: Line, state: State, caller: Caller) -> tuple[str, bytes, str]:
         """A command as JSON; whatever it says is ruled on."""
@@ -177,9 +186,22 @@ class Letter:
 
 
 def _for(house: str, state: State) -> Caller:
-    """Whoever keeps the server speaks for any House; for one that nobody plays he speaks himself, and is told so."""
-    seat = next((seat for seat, played in sorted(state.charter.seats.items()) if played == house), None)
-    return Caller("operator") if seat is None else Caller("seat", seat)
+    """Whoever keeps the server speaks for any House that somebody plays. Raises Refusal."""
+    seats = {played: seat for seat, played in sorted(state.charter.seats.items())}
+    if house in seats:
+        return Caller("seat", seats[house])
+    if not seats:
+        raise Refusal("not-started")
+    known = EDITIONS[state.charter.edition].houses
+    if house in known:
+        raise Refusal("house-not-in-play", ("2E-SET-1",), house=house, houses=list(state.houses))
+    raise Refusal("unknown-house", unknown=True, house=house, known=sorted(known))
+
+
+def _unpinned(raw: bytes) -> Any:
+    """A command without the number of its question."""
+    command: Any = msgspec.json.decode(raw)
+    return {name: value for name, value in command.items() if name != "question"}
 
 
 def _unclear(line: Line, problem: str, expected: str) -> Unclear:

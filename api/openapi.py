@@ -72,20 +72,25 @@ def describe(**said: Any) -> dict[str, Any]:
     return {"operation": Operation(**said)}
 
 
-def operations(routers: Iterable[APIRouter], prefix: str) -> dict[tuple[str, str], Operation]:
-    """Every described operation by path and method."""
+Groups = Iterable[tuple[str, Iterable[APIRouter]]]
+"""Routers by the prefix of their paths."""
+
+
+def operations(groups: Groups) -> dict[tuple[str, str], Operation]:
+    """Every operation by path and method."""
     found = {}
-    for router in routers:
-        for route in router.routes:
-            assert isinstance(route, APIRoute), "routers hold plain routes only"
-            for method in sorted(route.methods or ()):
-                found[prefix + route.path, method.lower()] = (route.openapi_extra or {})["operation"]
+    for prefix, routers in groups:
+        for router in routers:
+            for route in router.routes:
+                assert isinstance(route, APIRoute), "routers hold plain routes only"
+                for method in sorted(route.methods or ()):
+                    found[prefix + route.path, method.lower()] = (route.openapi_extra or {})["operation"]
     return found
 
 
-def document(routers: Iterable[APIRouter], prefix: str) -> dict[str, Any]:
+def document(groups: Groups) -> dict[str, Any]:
     """The whole description."""
-    known = operations(routers, prefix)
+    known = operations(groups)
     kinds: list[Any] = [Problem, *(kind for union in NAMED.values() for kind in union)]
     for operation in known.values():
         kinds += [kind for kind in (operation.takes, *operation.gives.values()) if not _is_plain(kind)]

@@ -63,7 +63,7 @@ class GameOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     ``seats`` maps seat ids to Houses; without it every House gets a seat. With ``deal`` the Houses are dealt to the
     seats by chance. A ``seed`` (64 hexadecimal digits) makes every draw known to whoever gave it, and the charter
-    says so.
+    says so. With imposed chance ``decks`` states the decks from the top.
     """
 
     players: int
@@ -74,6 +74,7 @@ class GameOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     game: str | None = None
     seed: str = ""
     chance: Literal["seeded", "imposed"] = "seeded"
+    decks: dict[str, tuple[str, ...]] = {}
 
 
 class GameCreated(msgspec.Struct, frozen=True):

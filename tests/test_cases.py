@@ -64,6 +64,11 @@ def with_expectation(case: Case, excluded: Excluded) -> Case:
     return msgspec.structs.replace(case, steps=tuple(steps), excludes=(nonsense,))
 
 
+def test_every_ruling_has_a_case() -> None:
+    rulings = [json.loads(line)["id"] for line in (HERE / "cases/sources/rulings-2e.jsonl").read_text().splitlines()]
+    assert sorted(rulings) == sorted({path.stem[:4] for path in CASES})
+
+
 def test_a_case_without_a_wrong_outcome_is_refused() -> None:
     case = msgspec.structs.replace(load(CASES[0]), excludes=())
     with pytest.raises(CaseError, match="excludes"):

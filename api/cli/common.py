@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from api.desk import NoSuchVersion, NotAllowed
+from api.serve import BadAddress, PortTaken
 from domain.kernel.refusal import Refusal
 from domain.thrones.editions.second import SECOND_EDITION
 from domain.thrones.notation import NotationError
@@ -81,6 +82,8 @@ def failure(error: Exception) -> Failure:
             return Failure(REFUSED, "not-allowed", str(error))
         case KeyConflict() | GameExists():
             return Failure(REFUSED, _word(error), str(error))
+        case PortTaken() | BadAddress():
+            return Failure(USAGE, _word(error), str(error))
         case StoreAway() | StoreRefuses() | EmbeddedError():
             return Failure(AWAY, _word(error), str(error))
         case RecordDamaged() | FileDamaged():

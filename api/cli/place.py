@@ -41,6 +41,12 @@ class Place:
         self.queue_url = queue_url
         self.data = data
 
+    def close(self) -> None:
+        """Let go of all connections."""
+        self.desk.store.client.close()
+        if self.desk.bell is not None:
+            self.desk.bell.client.close()
+
     def settle(self, game: str) -> None:
         """Rule on what waits, if that is our work."""
         if self.is_ours:
@@ -103,32 +109,39 @@ class Place:
 def place(data: str, store: str, queue: str, *, may_begin: bool = False) -> Iterator[Place]:
     """The place that the options name. ``may_begin``: a data directory may be made."""
     if store:
-        yield _by_url(store, queue)
-        return
-    directory = Path(data).absolute() if data else data_directory().absolute()
-    if not may_begin and not (directory / "store").exists():
-        raise usage(f"There is no game in {directory}: it holds no data of Rookery. --data names another directory.")
-    servers = _own_or_find(directory)
-    if isinstance(servers, Embedded):
+        found = _by_url(store, queue)
+    else:
+        directory = Path(data).absolute() if data else data_directory().absolute()
+        if not may_begin and not (directory / "store").exists():
+            raise usage(f"There is no data of Rookery in {directory}. --data names another directory.")
+        servers = _own_or_find(directory)
+        if isinstance(servers, Embedded):
+            with _ours(directory, servers) as ours:
+                yield ours
+            return
+        found = _by_url(*servers)
+        found.data = directory
+        found.desk.tokens = Tokens(found.desk.store, operator_token(directory))
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+@contextmanager
+def _ours(directory: Path, servers: Embedded) -> Iterator[Place]:
+    """A place whose servers are there for our own time."""
+    try:
+        store = Store.connect(servers.store_url)
+        desk = Desk(store, Tokens(store, operator_token(directory)), None)
+        urls = {"store_url": servers.store_url, "queue_url": servers.queue_url}
+        here = Place(desk, is_ours=True, data=directory, **urls)
         try:
-            yield Place(
-                Desk(
-                    Store.connect(servers.store_url),
-                    Tokens(Store.connect(servers.store_url), operator_token(directory)),
-                    None,
-                ),
-                is_ours=True,
-                store_url=servers.store_url,
-                queue_url=servers.queue_url,
-                data=directory,
-            )
+            yield here
         finally:
-            servers.stop()
-        return
-    found = _by_url(*servers)
-    found.data = directory
-    found.desk.tokens = Tokens(found.desk.store, operator_token(directory))
-    yield found
+            here.close()
+    finally:
+        servers.stop()
 
 
 def _by_url(store_url: str, queue_url: str = "") -> Place:

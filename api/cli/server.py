@@ -139,7 +139,7 @@ def _play(out: Out, server: Server, recorded: Example, stop: threading.Event) ->
                 raise Failure(
                     AWAY,
                     "example-refused",
-                    f"Answer {player.sent} of the example game was refused: {sent.reason} Did somebody else play in it?",
+                    f"Answer {player.sent} of the example game was refused: {sent.reason} Has somebody else played?",
                 )
             progress(player.sent)
             current = player.state.round

@@ -26,10 +26,12 @@ from domain.kernel.decision import Decision
 from domain.thrones.bots import TEMPERAMENTS, Bot
 from domain.thrones.cases import CaseError, CaseReport, decode_case, run_case
 from domain.thrones.charter import Charter, Switches
+from domain.thrones.coverage import Exemption, Row, coverage, missing
 from domain.thrones.editions.second import SECOND_EDITION
 from domain.thrones.interchange.examples import FORMAT, run_example
 from domain.thrones.interchange.traces import EXPLANATIONS, Difference, Report, replay
 from domain.thrones.prose import Prose
+from domain.thrones.rulebook import parse_rules
 from domain.thrones.ruleset import THRONES
 from domain.thrones.start import Start
 from domain.thrones.state import State
@@ -38,6 +40,8 @@ from events.envelope import encode
 
 ROOT = Path(__file__).parents[2]
 CASES = ROOT / "tests" / "cases"
+RECORDS = ROOT / "tests" / "rules"
+SPECIFICATION = ROOT / "docs" / "rules" / "second-edition.md"
 MOST_ENTRIES = 6000
 Answerer = Callable[[State, Decision[Any]], Command]
 
@@ -345,7 +349,53 @@ def _tell_difference(out: Out, one: Difference) -> None:
 
 def rules(
     rule: Annotated[str, typer.Argument(help="Only rules whose identifier begins so, such as 2E-RAID.")] = "",
+    text: Annotated[bool, typer.Option("--text", help="Print the rules themselves, too.")] = False,
     json: Json = False,
 ) -> None:
     """Print a table of all rules: implemented, tested by what, exempt."""
-    raise Failure(2, "usage", "to be written")
+    out = Out(json)
+    if not SPECIFICATION.is_file() or not (RECORDS / "coverage.json").is_file():
+        raise usage("The rules and the record of their tests are not installed; this command needs a checkout.")
+    book = parse_rules(SPECIFICATION.read_text(encoding="utf-8"))
+    rows = [row for row in _rows(book) if row.rule.startswith(rule.upper())]
+    if not rows:
+        raise usage(f"There is no rule whose identifier begins with {rule!r}.")
+    out.table(
+        ("Rule", "Carried by", "Tested by", "Killed", "Exempt"),
+        [
+            (one.rule, ", ".join(one.carried) or "-", one.test or "-", "yes" if one.killed else "", one.because)
+            for one in rows
+        ],
+    )
+    if text:
+        for one in rows:
+            out.say(f"\n{one.rule}", style="bold")
+            out.say(book[one.rule].text)
+    implemented = sum(one.is_implemented for one in rows)
+    exempt = sum(one.is_exempt for one in rows)
+    lacking = missing(rows)
+    out.say(
+        f"\n{len(rows)} rules: {implemented} implemented, {exempt} exempt, {len(lacking)} missing;"
+        f" for {sum(one.killed for one in rows)} a test was shown to fail without them."
+    )
+    told = {
+        "rules": [{**plain(one), "section": book[one.rule].section} for one in rows],
+        "implemented": implemented,
+        "exempt": exempt,
+        "killed": sum(one.killed for one in rows),
+        "missing": list(lacking),
+    }
+    if lacking:
+        raise Failure(DISAGREES, "missing-rules", f"Neither implemented nor exempt: {', '.join(lacking)}.", **told)
+    out.document(told)
+
+
+def _rows(book: Iterable[str]) -> tuple[Row, ...]:
+    """The table, from the files beside the tests."""
+    carried = msgspec.json.decode((RECORDS / "coverage.json").read_bytes(), type=dict[str, dict[str, str]])
+    exempt = msgspec.toml.decode((RECORDS / "exempt.toml").read_bytes(), type=dict[str, Exemption])
+    killed: list[str] = []
+    if (RECORDS / "mutation.json").is_file():
+        mutants = msgspec.json.decode((RECORDS / "mutation.json").read_bytes(), type=list[dict[str, Any]])
+        killed = [one["rule"] for one in mutants if one.get("killed_by")]
+    return coverage(book, carried, exempt, killed)

@@ -80,6 +80,7 @@ def _create(desk: Desk, order: wire.GameOrder, key: str) -> wire.GameCreated:
         game=game,
         seed=order.seed,
         chance=order.chance,
+        decks=order.decks,
     )
     return wire.GameCreated(made.game, made.seats, made.tokens, made.organiser)
 

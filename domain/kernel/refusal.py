@@ -28,5 +28,27 @@ class Refusal(Exception):
         return f"{self.code}{f' ({details})' if details else ''}{cited}"
 
 
+class Problems:
+    """Everything that is wrong with one answer, so that its author need not find out one by one."""
+
+    def __init__(self) -> None:
+        self._found: list[Refusal] = []
+
+    def add(self, code: str, rules: Iterable[str], **params: Any) -> None:
+        """Note one broken rule."""
+        self._found.append(Refusal(code, rules, **params))
+
+    def refuse(self) -> None:
+        """Raise one refusal that names all rules, with the first problem's code and the others in ``also``."""
+        if not self._found:
+            return
+        first, *others = self._found
+        for other in others:
+            told = {"code": other.code, "rules": list(other.rules), **other.params}
+            first.params.setdefault("also", []).append(told)
+        first.rules = tuple(dict.fromkeys(rule for one in self._found for rule in one.rules))
+        raise first
+
+
 class GameEnded(Exception):
     """Raised by a rule that ends the game at once, whatever step is running. The runner clears the stack."""

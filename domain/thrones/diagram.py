@@ -68,10 +68,8 @@ def _tracks(state: State, prose: Prose, edition: Edition) -> str:
         rows.append(f"  {track:<12} {names}   [{token}: {prose.name(holder)}{used}]")
     if state.tracks.get("kings-court"):
         stars = edition.players(len(state.houses)).stars
-        court = state.tracks["kings-court"]
-        rows.append(
-            "  special orders: " + ", ".join(f"{prose.name(h)} {n}" for h, n in zip(court, stars, strict=False))
-        )
+        shown = zip(state.tracks["kings-court"], stars, strict=False)
+        rows.append("  special orders: " + ", ".join(f"{prose.name(house)} {number}" for house, number in shown))
     return "Influence\n" + "\n".join(rows)
 
 

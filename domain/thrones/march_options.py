@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from domain.kernel.decision import Options, Pick
-from domain.kernel.refusal import Refusal
+from domain.kernel.refusal import Problems, Refusal
 from domain.thrones.armies import complies
 from domain.thrones.commands import MarchOrder, Move
 from domain.thrones.options import subsets
@@ -45,14 +45,15 @@ class Destination(msgspec.Struct, frozen=True, omit_defaults=True):
 class Origin(msgspec.Struct, frozen=True, omit_defaults=True):
     """A March order: the units that can move, how many stay in any case, where they may go.
 
-    ``barred`` names rules for areas next to it that cannot be entered, ``no_power`` the rules that forbid
-    leaving a Power token.
+    ``barred`` names rules for areas next to it that cannot be entered, ``far`` for all others, ``no_power`` the
+    rules that forbid leaving a Power token.
     """
 
     units: Units
     stuck: int
     to: dict[AreaId, Destination]
     barred: dict[AreaId, tuple[str, ...]] = {}
+    far: tuple[str, ...] = ()
     no_power: tuple[str, ...] = ()
 
 
@@ -68,15 +69,18 @@ class Marches(Options[MarchOrder], frozen=True, tag="marches"):
         if origin is None:
             raise Refusal("no-march-order-there", ("2E-MAR-1",), area=answer.area, areas=sorted(self.origins))
         moves = self._moves(answer, origin)
-        self._check_destinations(moves, origin)
+        problems = Problems()
+        self._check_destinations(problems, moves, origin)
         for to in sorted(moves):
-            self._check_neutral(moves, to, origin.to[to])
-        self._check_sizes(answer.area, moves, origin)
+            if to in origin.to:
+                self._check_neutral(problems, moves, to, origin.to[to])
+        self._check_sizes(problems, answer.area, moves, origin)
         if answer.leave_power:
             if origin.no_power:
-                raise Refusal("no-power-token-there", origin.no_power, area=answer.area)
+                problems.add("no-power-token-there", origin.no_power, area=answer.area)
             if origin.stuck or sum(size(units) for units in moves.values()) < size(origin.units):
-                raise Refusal("units-stay-behind", ("2E-MAR-8", "2E-CTL-4"), area=answer.area)
+                problems.add("units-stay-behind", ("2E-MAR-8", "2E-CTL-4"), area=answer.area)
+        problems.refuse()
 
     def _moves(self, answer: MarchOrder, origin: Origin) -> dict[AreaId, Units]:
         moves: dict[AreaId, Units] = {}
@@ -96,19 +100,19 @@ class Marches(Options[MarchOrder], frozen=True, tag="marches"):
             raise Refusal("units-cannot-march", rules, units=named, available=origin.units) from None
         return moves
 
-    def _check_destinations(self, moves: dict[AreaId, Units], origin: Origin) -> None:
+    def _check_destinations(self, problems: Problems, moves: dict[AreaId, Units], origin: Origin) -> None:
         for to in sorted(moves):
             if to not in origin.to:
-                rules = origin.barred.get(to, ("2E-MAR-2", "2E-MAP-2"))
-                raise Refusal("cannot-enter", rules, to=to, destinations=sorted(origin.to))
-        contested = [to for to in sorted(moves) if origin.to[to].contested]
+                rules = origin.barred.get(to, origin.far)
+                problems.add("cannot-enter", rules, to=to, destinations=sorted(origin.to))
+        contested = [to for to in sorted(moves) if to in origin.to and origin.to[to].contested]
         if len(contested) > 1:
             rules = ("2E-MAR-5", "2E-NEU-8") if any(origin.to[to].required for to in contested) else ("2E-MAR-5",)
-            raise Refusal("two-contested-areas", rules, areas=contested)
+            problems.add("two-contested-areas", rules, areas=contested)
 
-    def _check_neutral(self, moves: dict[AreaId, Units], to: AreaId, there: Destination) -> None:
+    def _check_neutral(self, problems: Problems, moves: dict[AreaId, Units], to: AreaId, there: Destination) -> None:
         if there.contested == "neutral" and there.total(moves, to) < there.required:
-            raise Refusal(
+            problems.add(
                 "too-weak",
                 ("2E-NEU-2", "2E-NEU-3"),
                 area=to,
@@ -116,15 +120,15 @@ class Marches(Options[MarchOrder], frozen=True, tag="marches"):
                 strength=there.total(moves, to),
             )
 
-    def _check_sizes(self, area: AreaId, moves: dict[AreaId, Units], origin: Origin) -> None:
+    def _check_sizes(self, problems: Problems, area: AreaId, moves: dict[AreaId, Units], origin: Origin) -> None:
         after = self.after(area, moves)
         for to in sorted(moves):
-            room = origin.to[to].room
+            room = origin.to[to].room if to in origin.to else None
             if room is not None and after[to] > room:
-                raise Refusal("port-full", ("2E-PRT-3",), area=to, ships=after[to], most=room)
+                problems.add("port-full", ("2E-PRT-3",), area=to, ships=after[to], most=room)
         # Moving nothing is always possible (2E-MAR-14), whatever the armies look like.
         if moves and not complies(after.values(), self.limit):
-            raise Refusal(
+            problems.add(
                 "over-supply",
                 ("2E-MAR-7", "2E-SUP-8", "2E-SUP-3"),
                 limit=list(self.limit),

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from domain.kernel.decision import Options, Pick
-from domain.kernel.refusal import Refusal
+from domain.kernel.refusal import Problems, Refusal
 from domain.thrones import commands as c
 from domain.thrones.armies import complies, minimal_reductions
 from domain.thrones.pieces import (
@@ -165,29 +165,36 @@ class Assignments(Options[c.AssignOrders], frozen=True, tag="assignments"):
         return self.required < len(self.areas)
 
     def check(self, answer: c.AssignOrders) -> None:
-        self.check_draft(answer)
-        if len(answer.orders) < self.required:
+        problems = self._problems(answer)
+        filled = [area for area in self.areas if area in answer.orders]
+        if len(filled) < self.required:
             missing = [area for area in self.areas if area not in answer.orders]
             rules = ("2E-PLN-11",) if self.is_short else ("2E-PLN-2", "2E-PLN-8")
-            raise Refusal("orders-missing", rules, areas=missing, required=self.required)
-        if len(answer.orders) > self.required:
-            raise Refusal("too-many-orders", ("2E-PLN-11", "2E-PLN-12"), required=self.required)
+            problems.add("orders-missing", rules, areas=missing, required=self.required)
+        if len(filled) > self.required:
+            problems.add("too-many-orders", ("2E-PLN-11", "2E-PLN-12"), required=self.required)
+        problems.refuse()
 
     def check_draft(self, answer: c.AssignOrders) -> None:
         """The part of the check that a tentative assignment must pass too."""
+        self._problems(answer).refuse()
+
+    def _problems(self, answer: c.AssignOrders) -> Problems:
+        problems = Problems()
         for area in sorted(answer.orders):
             if area not in self.areas:
-                raise Refusal("no-units-there", ("2E-PLN-2", "2E-PLN-7"), area=area, areas=list(self.areas))
+                problems.add("no-units-there", ("2E-PLN-2", "2E-PLN-7"), area=area, areas=list(self.areas))
         laid = [answer.orders[area] for area in sorted(answer.orders)]
         for token in sorted(set(laid)):
             if laid.count(token) > 1:
-                raise Refusal("token-laid-twice", ("2E-PLN-4",), order=token)
+                problems.add("token-laid-twice", ("2E-PLN-4",), order=token)
             if token in self.prohibited:
-                raise Refusal("order-prohibited", ("2E-PLN-6",), order=token)
-        stars = sum(self.tokens[token] for token in laid)
+                problems.add("order-prohibited", ("2E-PLN-6",), order=token)
+        stars = sum(self.tokens.get(token, False) for token in laid)
         if stars > self.stars:
             rules = ("2E-PLN-5", "2E-PLN-12") if self.is_short else ("2E-PLN-5",)
-            raise Refusal("too-many-special-orders", rules, laid=stars, allowed=self.stars)
+            problems.add("too-many-special-orders", rules, laid=stars, allowed=self.stars)
+        return problems
 
     def sample(self, template: c.AssignOrders, pick: Pick) -> c.AssignOrders:
         areas = sorted(shuffle(list(self.areas), pick)[: self.required])

@@ -12,7 +12,16 @@ Params = Mapping[str, Any]
 
 
 def explain(code: str, params: Params, prose: Prose) -> str:
-    """A refusal as one or two sentences, without its rules. Unknown codes are told as they are."""
+    """A refusal as a sentence or two for each thing that is wrong, without its rules.
+
+    Unknown codes are told as they are.
+    """
+    also = params.get("also", ())
+    first = _explain(code, {key: value for key, value in params.items() if key != "also"}, prose)
+    return " ".join([first, *(_explain(str(other["code"]), other, prose) for other in also)])
+
+
+def _explain(code: str, params: Params, prose: Prose) -> str:
     write = SENTENCES.get(code)
     try:
         if write is not None:

@@ -205,7 +205,7 @@ class Thrones:
         if state.charter.edition:
             raise Refusal("already-started")
         check_charter(command.charter)
-        if command.charter.chance != "imposed" and not is_seed(command.seed):
+        if command.charter.chance != "imposed" and not _is_seed(command.seed):
             raise Refusal("seed-missing", ("2E-GEN-17",))
         game = self._rules[command.charter.edition].game(state)
         charter = _dealt(command) if command.deal else command.charter
@@ -244,8 +244,10 @@ class Thrones:
 
     def is_secret(self, state: State, command: Command) -> bool:
         """Whether the body of a command may be read by its author only, at least until it is revealed."""
+        if isinstance(command, StateDraws):
+            return state.charter.chance == "imposed"  # elsewhere it is refused, and says nothing
         if not isinstance(command, Answer):
-            return isinstance(command, Start | StateDraws) or (isinstance(command, Rewind) and bool(command.seed))
+            return isinstance(command, Start) or (isinstance(command, Rewind) and bool(command.seed))
         return command.kind in SECRET_KINDS
 
     def decisions(self, state: State) -> tuple[Decision[Any], ...]:
@@ -285,8 +287,7 @@ def _dealt(command: Start) -> Charter:
     return msgspec.structs.replace(command.charter, seats=dict(zip(seats, houses, strict=True)))
 
 
-def is_seed(seed: str) -> bool:
-    """Whether this is 32 bytes in hexadecimal."""
+def _is_seed(seed: str) -> bool:
     return len(seed) == 64 and all(letter in "0123456789abcdef" for letter in seed)
 
 

@@ -24,7 +24,9 @@ def _codes() -> Iterator[str]:
     for package in ("domain", "events", "worker", "api"):
         for path in (ROOT / package).rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text())):
-                if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Refusal" and node.args:
+                is_refusal = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Refusal"
+                is_problem = isinstance(node, ast.Call) and ast.unparse(node.func) == "problems.add"
+                if isinstance(node, ast.Call) and (is_refusal or is_problem) and node.args:
                     code = node.args[0]
                     if isinstance(code, ast.Constant):
                         yield str(code.value)
@@ -50,6 +52,15 @@ def test_every_refusal_has_a_sentence() -> None:
         ("units-not-there", {"available": {"footman": 1}}, f"{NOT_THERE} There are a Footman."),
         ("not-your-seat", {"seat": "a", "player": "stark"}, "Seat a does not speak for Stark."),
         ("units-not-there", {"another": "version"}, "Units not there (another: version)."),
+        (
+            "too-many-special-orders",
+            {
+                "laid": 2,
+                "allowed": 1,
+                "also": [{"code": "order-prohibited", "rules": ["2E-PLN-6"], "order": "raid-star"}],
+            },
+            "2 special orders are laid, and 1 are allowed. raid* is prohibited this round.",
+        ),
         ("of-another-age", {"areas": ["pyke"]}, "Of another age (areas: pyke)."),
     ],
 )

@@ -39,7 +39,10 @@ def parse(
         raise NotationError("there is no answer here", body.column)
     writer = named or house
     if writer is None:
-        raise NotationError("this does not say whose answer it is", body.column, expected='"HOUSE: …"')
+        before = span.tokens[0].text if len(span) > 1 and span.tokens[1].mark == ":" else ""
+        close = [f"{one}:" for one in lexicon.houses.similar(before)]
+        expected = "" if close else '"HOUSE: …"'
+        raise NotationError("this does not say whose answer it is", body.column, expected=expected, suggestions=close)
     decisions = tuple(decision for decision in open_decisions if decision.player == writer)
     reader = Reader(writer, lexicon, decisions, frozenset(used_orders))
     answer = _read(reader, body)

@@ -103,7 +103,9 @@ def march_options(
             else:
                 to[other] = destination(game, house, area, other, granted if other == target else ())
         no_power = why_no_power(game, house, area)
-        origins[area] = Origin(movable, size(there) - size(movable), to, barred, no_power)
+        by_land = ("2E-TRN-1", "2E-TRN-4") if game.board.is_land(area) else ("2E-PRT-5",)
+        far = ("2E-MAR-2", "2E-MAP-2", *by_land)
+        origins[area] = Origin(movable, size(there) - size(movable), to, barred, far, no_power)
     return Marches(origins, game.sizes(house), game.supply_limit(house))
 
 

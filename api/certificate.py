@@ -127,18 +127,16 @@ def _decided(facts: list[Fact]) -> Iterator[str]:
             yield format_answer(fact.answer, with_house=True)
 
 
+def _named(line: f.Line, prose: Prose) -> str:
+    count = f" ×{line.count}" if line.count > 1 else ""
+    area = f" in {prose.name(line.area)}" if line.area else ""
+    return prose.name(line.item) + count + area
+
+
 def _sums(facts: list[Fact], prose: Prose) -> Iterator[Sum]:
     for fact in facts:
         if isinstance(fact, f.StrengthCounted):
-            lines = tuple(
-                (
-                    f"{prose.name(line.item)}{f' ×{line.count}' if line.count > 1 else ''}"
-                    f"{f' in {prose.name(line.area)}' if line.area else ''}",
-                    line.amount,
-                    line.rules,
-                )
-                for line in fact.lines
-            )
+            lines = tuple((_named(line, prose), line.amount, line.rules) for line in fact.lines)
             yield Sum(f"{prose.name(fact.house)}, {fact.stage} strength", lines, fact.total)
         elif isinstance(fact, f.IconsCounted):
             for name, icons in (("swords", fact.swords), ("fortifications", fact.fortifications)):

@@ -104,7 +104,7 @@ class ThronesOf:
 
     def redraw(self, game: Any, seed: str) -> None:
         """New seed, new commitment; what lies in the decks is shuffled again, what is discarded stays."""
-        if not is_seed(seed):
+        if not _is_seed(seed):
             raise Refusal("seed-missing", ("2E-GEN-17",))
         game.seal_seed(seed)
         for deck in sorted(game.state.hidden.decks):

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -59,9 +59,11 @@ def up(
             else:
                 _with_example(out, server, recorded, stop)
         finally:
-            out.say("Stopping: no more requests, rulings under way are finished.")
+            with suppress(OSError):  # the terminal may be gone
+                out.say("Stopping: no more requests, rulings under way are finished.")
             server.stop()
-            out.say("Stopped. Nothing is lost; `rookery up` goes on from here.")
+            with suppress(OSError):
+                out.say("Stopped. Nothing is lost; `rookery up` goes on from here.")
 
 
 def _greet(out: Out, server: Server) -> None:

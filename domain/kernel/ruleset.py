@@ -113,12 +113,19 @@ def open_question(ruleset: Ruleset[S], state: S) -> Open | None:
     return result
 
 
-def open_decisions(ruleset: Ruleset[S], state: S) -> tuple[Decision[Any], ...]:
-    """The decisions that somebody still owes, in the order of the question."""
+def open_decisions(ruleset: Ruleset[S], state: S, *, replaceable: bool = False) -> tuple[Decision[Any], ...]:
+    """The decisions that somebody still owes, in the order of the question.
+
+    With ``replaceable`` also those whose answer is in and may be replaced until the last one is.
+    """
     question = open_question(ruleset, state)
     if question is None:
         return ()
-    return (question.decision,) if isinstance(question, Wait) else question.outstanding(state.answers)
+    if isinstance(question, Wait):
+        return (question.decision,)
+    if replaceable and not question.in_turn:
+        return question.decisions
+    return question.outstanding(state.answers)
 
 
 def begin(game: Game[S], root: Procedure) -> Ruling[S]:

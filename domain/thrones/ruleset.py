@@ -154,9 +154,11 @@ class Thrones:
             return isinstance(command, Start)
         return command.kind in SECRET_KINDS
 
-    def decisions(self, state: State) -> tuple[Decision[Any], ...]:
-        """What is owed now, with every legal answer."""
-        return open_decisions(self.rules_of(state), state) if state.charter.edition else ()
+    def decisions(self, state: State, *, replaceable: bool = False) -> tuple[Decision[Any], ...]:
+        """What is owed now, with every legal answer; with ``replaceable`` also what may still be answered otherwise."""
+        if not state.charter.edition:
+            return ()
+        return open_decisions(self.rules_of(state), state, replaceable=replaceable)
 
 
 SECRET_KINDS = ("assign-orders", "influence-bid", "wildling-bid", "house-card")

@@ -11,6 +11,8 @@ PYTHON ?=
 WORKERS ?= 2
 # Random games of `make fuzz`.
 GAMES ?= 1000
+# Kills of `make kills`.
+KILLS ?= 200
 
 ## help: this list
 help:
@@ -43,6 +45,10 @@ bench: env
 ## fuzz: whole random games with every property checked (GAMES=1000)
 fuzz: env
 	$(BIN)/python -m tests.fuzz --games $(GAMES)
+
+## kills: kill -9 at random over all processes while bots play (KILLS=200)
+kills: env
+	ROOKERY_KILLS=$(KILLS) $(BIN)/python -m pytest -q tests/worker/test_kills.py
 
 ## mutants: switch rules off one at a time and see which tests notice (tests/rules/mutation.json)
 mutants: env
@@ -93,4 +99,4 @@ clean:
 	rm -rf .venv .lock .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find api domain events worker tests -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
-.PHONY: help run test check format bench fuzz mutants env lock clean
+.PHONY: help run test check format bench fuzz kills mutants env lock clean

@@ -247,7 +247,7 @@ class Desk:
         """
         state: State = self.line(game, seen).state
         house = self.house_of(state, caller)
-        mine = tuple(one for one in THRONES.decisions(state) if one.player == house)
+        mine = tuple(one for one in THRONES.decisions(state, replaceable=True) if one.player == house)
         lines = split_letter(text)
         if len(lines) != 1 or lines[0].header is not None:
             raise _not_one_answer(text)
@@ -315,7 +315,7 @@ class Desk:
         line = self.line(game, at)
         state: State = line.state
         house = self.house_of(state, caller)
-        return line.version, view(state, house, THRONES.decisions(state))
+        return line.version, view(state, house, THRONES.decisions(state, replaceable=True))
 
     def owes(self, game: str, caller: Caller) -> tuple[int, tuple[Owed, ...]]:
         """The version and what the caller's seat owes now, with every legal answer."""

@@ -138,7 +138,7 @@ class Letter:
         house = self.desk.house_of(state, caller)
         if self.house is not None:
             house = house_in_header(self.house, words)
-        owed = THRONES.decisions(state)
+        owed = THRONES.decisions(state, replaceable=True)
         answer = parse_line(line, house=house, lexicon=words, open_decisions=owed)
         is_open = any((one.player, one.kind) == (answer.house, answer.kind) for one in owed)
         if answer.question is None and is_open:

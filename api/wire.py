@@ -143,13 +143,14 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class Owes(msgspec.Struct, frozen=True):
-    """What a seat owes at a version."""
+    """What a seat owes at a version, and what it has answered in secret and may still replace."""
 
     game: str
     version: int
     seat: str
     house: str | None
     owes: tuple[Question, ...]
+    replaceable: tuple[Question, ...]
 
 
 class SeatView(msgspec.Struct, frozen=True):
@@ -161,6 +162,7 @@ class SeatView(msgspec.Struct, frozen=True):
     position: State
     own: Own
     owes: tuple[Question, ...]
+    replaceable: tuple[Question, ...]
 
 
 class OpenPart(msgspec.Struct, frozen=True, omit_defaults=True):

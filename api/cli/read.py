@@ -145,4 +145,4 @@ def _folded(here: Place, game: str, end: int, caller: Caller, progress: Any) -> 
         seconds += time.perf_counter() - began
         facts += len(read)
         progress(entry.seq)
-    return view(state, here.desk.house_of(state, caller), THRONES.decisions(state)), facts, seconds
+    return view(state, here.desk.house_of(state, caller), THRONES.decisions(state, replaceable=True)), facts, seconds

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -45,22 +47,23 @@ def up(
     level = os.environ.get("ROOKERY_LOG", "warning")
     log.configure(level)
     recorded = _recorded() if example else None
-    stop = threading.Event()
-    _stop_on_signals(stop)
     directory = Path(data).absolute() if data else data_directory().absolute()
     server = Server(directory, host=host, port=port, workers=workers, log=level)
-    server.start()
-    try:
-        _greet(out, server)
-        if recorded is None:
-            out.say("Ctrl-C ends it; games go on with the next start.")
-            server.watch(stop)
-        else:
-            _with_example(out, server, recorded, stop)
-    finally:
-        out.say("Stopping: no more requests, rulings under way are finished.")
-        server.stop()
-        out.say("Stopped. Nothing is lost; `rookery up` goes on from here.")
+    with _told_to_stop() as stop:
+        server.start()
+        try:
+            _greet(out, server)
+            if recorded is None:
+                out.say("Ctrl-C ends it; games go on with the next start.")
+                server.watch(stop)
+            else:
+                _with_example(out, server, recorded, stop)
+        finally:
+            with suppress(OSError):  # the terminal may be gone
+                out.say("Stopping: no more requests, rulings under way are finished.")
+            server.stop()
+            with suppress(OSError):
+                out.say("Stopped. Nothing is lost; `rookery up` goes on from here.")
 
 
 def _greet(out: Out, server: Server) -> None:
@@ -81,9 +84,17 @@ def _greet(out: Out, server: Server) -> None:
     )
 
 
-def _stop_on_signals(stop: threading.Event) -> None:
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: stop.set())
+@contextmanager
+def _told_to_stop() -> Iterator[threading.Event]:
+    """An event that Ctrl-C and its like set; a second one changes nothing, the end has begun."""
+    stop = threading.Event()
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = [signal.signal(number, lambda *_: stop.set()) for number in numbers]
+    try:
+        yield stop
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
 
 
 def _recorded() -> Example:

@@ -197,6 +197,6 @@ def _refusal(desk: Desk, game: str, caller: Caller, read: LogEntry, verdict: Ref
     alternatives: tuple[wire.Question, ...] = ()
     if caller.seat is not None and caller.seat == read.seat:
         _, view = desk.view(game, caller, read.seq)
-        alternatives = tuple(wire.question(owed) for owed in view.owes)
+        alternatives = tuple(wire.question(owed) for owed in (*view.owes, *view.replaceable))
     place = _place(game, read.inbox)
     return refused(verdict, prose, entry=read.seq, submission=place, alternatives=alternatives)

@@ -23,7 +23,7 @@ router = APIRouter()
     ),
 )
 def owed(request: Request, game: str) -> Response:
-    """An empty list when nothing is owed."""
+    """Empty lists when nothing is owed and nothing can be replaced."""
     desk = desk_of(request)
     caller = caller_of(request, game)
     needing(caller, ("seat",), "a seat")
@@ -32,7 +32,8 @@ def owed(request: Request, game: str) -> Response:
     if known is not None:
         return known
     version, view = desk.view(game, caller)
-    told = wire.Owes(game, version, caller.seat, view.house, tuple(map(wire.question, view.owes)))
+    owes, replaceable = (tuple(map(wire.question, some)) for some in (view.owes, view.replaceable))
+    told = wire.Owes(game, version, caller.seat, view.house, owes, replaceable)
     return reading(told, etag(version))
 
 
@@ -54,8 +55,8 @@ def view(request: Request, game: str, at: int | None = None) -> Response:
     if known is not None:
         return known
     version, seen = desk.view(game, caller, at)
-    questions = tuple(map(wire.question, seen.owes))
-    told = wire.SeatView(game, version, seen.house, seen.position, seen.own, questions)
+    owes, replaceable = (tuple(map(wire.question, some)) for some in (seen.owes, seen.replaceable))
+    told = wire.SeatView(game, version, seen.house, seen.position, seen.own, owes, replaceable)
     return reading(told, etag(version))
 
 

@@ -26,8 +26,9 @@ from domain.kernel.docket import (
     Rewound,
 )
 from domain.kernel.facts import Answered, AnswerSealed, AnswerTaken, Fact
+from domain.kernel.procedure import Collect
 from domain.kernel.refusal import Refusal
-from domain.kernel.ruleset import Game, Ruleset, Ruling, State, apply_kept, open_decisions, run_on
+from domain.kernel.ruleset import Game, Ruleset, Ruling, State, apply_kept, open_decisions, open_question, run_on
 
 S = TypeVar("S", bound=State)
 
@@ -241,7 +242,8 @@ def _state_facts(ruleset: ArbitersRuleset[S], game: Game[S], raw: tuple[dict[str
 
 def _void_illegal(ruleset: Ruleset[S], game: Game[S]) -> None:
     """Sealed answers that a correction has made illegal are asked anew."""
-    decisions = {one.player: one for one in open_decisions(ruleset, game.state, all_of_them=True)}
+    question = open_question(ruleset, game.state)
+    decisions = {one.player: one for one in question.decisions} if isinstance(question, Collect) else {}
     for player, answer in sorted(game.state.answers.items()):
         decision = decisions.get(player)
         try:

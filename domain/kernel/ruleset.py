@@ -116,14 +116,19 @@ def open_question(ruleset: Ruleset[S], state: S) -> Open | None:
     return result
 
 
-def open_decisions(ruleset: Ruleset[S], state: S, *, all_of_them: bool = False) -> tuple[Decision[Any], ...]:
-    """The decisions that somebody still owes, in the order of the question; or all of its decisions."""
+def open_decisions(ruleset: Ruleset[S], state: S, *, replaceable: bool = False) -> tuple[Decision[Any], ...]:
+    """The decisions that somebody still owes, in the order of the question.
+
+    With ``replaceable`` also those whose answer is in and may be replaced until the last one is.
+    """
     question = open_question(ruleset, state)
     if question is None:
         return ()
     if isinstance(question, Wait):
         return (question.decision,)
-    return question.decisions if all_of_them else question.outstanding(state.answers)
+    if replaceable and not question.in_turn:
+        return question.decisions
+    return question.outstanding(state.answers)
 
 
 def begin(game: Game[S], root: Procedure) -> Ruling[S]:

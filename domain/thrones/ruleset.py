@@ -124,7 +124,7 @@ class ThronesOf:
 
     def footprint(self, state: State, answer: Answer) -> Footprint:
         if state.charter.arbitration.kept_when == "view":
-            seen = view(state, answer.player, open_decisions(self, state, all_of_them=True))
+            seen = view(state, answer.player, open_decisions(self, state, replaceable=True))
             rule_on(self, state, answer)
             return Footprint(encoded_view(seen), {})
         return footprint(self, self.edition, state, answer)
@@ -250,9 +250,11 @@ class Thrones:
             return isinstance(command, Start) or (isinstance(command, Rewind) and bool(command.seed))
         return command.kind in SECRET_KINDS
 
-    def decisions(self, state: State) -> tuple[Decision[Any], ...]:
-        """What is owed now, with every legal answer."""
-        return open_decisions(self.rules_of(state), state) if state.charter.edition else ()
+    def decisions(self, state: State, *, replaceable: bool = False) -> tuple[Decision[Any], ...]:
+        """What is owed now, with every legal answer; with ``replaceable`` also what may still be answered otherwise."""
+        if not state.charter.edition:
+            return ()
+        return open_decisions(self.rules_of(state), state, replaceable=replaceable)
 
 
 SECRET_KINDS = ("assign-orders", "influence-bid", "wildling-bid", "house-card")

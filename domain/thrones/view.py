@@ -40,12 +40,17 @@ class Own(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class View(msgspec.Struct, frozen=True):
-    """A position as one House sees it, or everybody (``house`` None)."""
+    """A position as one House sees it, or everybody (``house`` None).
+
+    ``owes`` are the decisions it has still to answer, ``replaceable`` those whose secret answer is in and may be
+    replaced until the last House has answered.
+    """
 
     house: HouseId | None
     position: State
     own: Own
-    owes: tuple[Owed, ...]
+    owes: tuple[Owed, ...] = ()
+    replaceable: tuple[Owed, ...] = ()
 
 
 def owed(state: State, decision: Decision[Any]) -> Owed:
@@ -71,7 +76,7 @@ def view(state: State, house: HouseId | None, decisions: tuple[Decision[Any], ..
     facts, but which of their answers are in their envelopes does not concern anybody else.
     """
     if house is None:
-        return View(None, redacted(state), Own(), ())
+        return View(None, redacted(state), Own())
     hidden = state.hidden
     own = Own(
         answer=hidden.answers.get(house),
@@ -79,5 +84,11 @@ def view(state: State, house: HouseId | None, decisions: tuple[Decision[Any], ..
         seen=hidden.seen.get(house),
         tides=hidden.tides.get(house),
     )
-    mine = tuple(owed(state, decision) for decision in decisions if decision.player == house)
-    return View(house, redacted(state), own, mine)
+    mine = [owed(state, decision) for decision in decisions if decision.player == house]
+    return View(
+        house,
+        redacted(state),
+        own,
+        owes=tuple(one for one in mine if not one.answered),
+        replaceable=tuple(one for one in mine if one.answered),
+    )

@@ -23,7 +23,7 @@ import msgspec
 import pytest
 import structlog
 
-from api.cli import run
+from api.cli import app, run
 from events import chain, codec
 from events.embedded import Embedded, find
 from events.envelope import GENESIS, Stored, encode
@@ -33,6 +33,7 @@ from worker.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.server
+COMMAND_NAMES = [str(one.name) for one in (*app.registered_commands, *app.registered_groups)]
 
 
 class Result:
@@ -183,39 +184,39 @@ def test_a_game_by_letters(rookery: Rookery, tmp_path: Path) -> None:
     assert "orders the-shivering-sea support, white-harbor march+1, winterfell march #0" in sent.out
 
     assert "your answer is in" in rookery("show", "g", "--seat", "stark").out
-    public = rookery("show", "g").out
+    public = rookery.at_once("show", "g").out
     assert "your answer is in" not in public and "an order face down" not in public.partition("Sea")[2]
-    seen = rookery("show", "g", "--token", made["tokens"]["alice"], "--at", "1", "--json").json
+    seen = rookery.at_once("show", "g", "--token", made["tokens"]["alice"], "--at", "1", "--json").json
     assert (seen["version"], seen["view"]["house"], seen["view"]["own"]) == (1, "stark", {})
-    owed = rookery("show", "g", "--seat", "bob").out
+    owed = rookery.at_once("show", "g", "--seat", "bob").out
     assert "Question 0, assign-orders, waits for your answer" in owed
 
     told = rookery("deadline", "g", "Lannister").out
     assert "deadline missed" in told and "2E-GEN-19" in told
     log = rookery("log", "g", "--after", "1", "--json").json
     assert [entry["cause"] for entry in log["entries"]] == ["command", "deadline"]
-    assert "Stark has answered in secret" in rookery("log", "g").out
+    assert "Stark has answered in secret" in rookery.at_once("log", "g").out
 
     replayed = rookery("replay", "g", "--to", "2", "--json").json
     assert replayed["version"] == 2 and replayed["facts"] > 20 and "facts_per_second" in replayed
-    assert "Round 1, planning phase" in rookery("replay", "g").out
+    assert "Round 1, planning phase" in rookery.at_once("replay", "g").out
     assert rookery("verify", "g", "--json").json["entries"] == 3
     assert rookery("games", "--json").json["games"][0]["version"] == 3
 
     full, redacted = tmp_path / "g.jsonl", tmp_path / "public.jsonl"
     assert "with every secret" in rookery("export", "g", full).out
     assert full.stat().st_mode & 0o077 == 0
-    assert "confirmed" in rookery("verify", full).out
-    rookery("export", "g", redacted, "--public")
-    assert "redacted" in rookery("verify", redacted).out
-    own = rookery("export", "g", "--seat", "alice").out
+    assert "confirmed" in rookery.at_once("verify", full).out
+    rookery.at_once("export", "g", redacted, "--public")
+    assert "redacted" in rookery.at_once("verify", redacted).out
+    own = rookery.at_once("export", "g", "--seat", "alice").out
     assert "march-plus-1" in own and "march-plus-1" not in redacted.read_text()
-    assert "march-plus-1" not in rookery("export", "g", "--token", made["organiser"]).out
+    assert "march-plus-1" not in rookery.at_once("export", "g", "--token", made["organiser"]).out
 
     back = rookery("import", full, "--as", "h", "--json").json
     assert (back["game"], back["imported"], back["unruled"]) == ("h", 3, 0)
     token = rookery("token", "h", "stark").out.strip()
-    assert rookery("show", "h", "--token", token, "--json").json["view"]["house"] == "stark"
+    assert rookery.at_once("show", "h", "--token", token, "--json").json["view"]["house"] == "stark"
     assert find(rookery.data) is None, "nothing is left running"
 
 
@@ -532,6 +533,36 @@ def test_help_names_the_exit_codes(rookery: Rookery) -> None:
     assert "Exit codes" in rookery.at_once("--help").out
 
 
+def _run_page(rookery: Rookery, page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """Run the examples of a page in its order; the commands that it shows."""
+    (tmp_path / "tests").symlink_to(ROOT / "tests")
+    monkeypatch.chdir(tmp_path)
+    done = set()
+    for language, body in re.findall(r"^```(.+)\n([\s\S]*?)^```$", page, re.MULTILINE):
+        if language.startswith("letter "):
+            Path(language.removeprefix("letter ")).write_text(body)
+            continue
+        for line in body.splitlines():
+            words = line.removeprefix("$ rookery ").split()
+            rookery.at_once(*words)
+            done.add(words[0])
+    return done
+
+
+def test_the_examples_of_the_readme(rookery: Rookery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    done = _run_page(rookery, page, tmp_path, monkeypatch)
+    assert {"new", "submit", "show", "log", "verify", "deadline"} <= done
+
+
+def test_the_page_on_the_command_line(rookery: Rookery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every command of docs/cli.md that can be run to its end is, in the order of the page."""
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    done = _run_page(rookery, page, tmp_path, monkeypatch)
+    assert done | {"up", "worker", "trace"} == set(COMMAND_NAMES)
+    assert all(f"`{name}" in page or f"rookery {name}" in page for name in COMMAND_NAMES)
+
+
 # up
 
 
@@ -541,13 +572,13 @@ def test_up_says_where_it_is_and_leaves_nothing_behind(rookery: Rookery) -> None
         assert Path(server.said["operator_token_file"]).stat().st_mode & 0o077 == 0
         pids = server.said["pids"]
         assert all(map(is_alive, pids.values())) and set(pids) == {"store", "queue", "worker-0"}
-        rookery(*NEW)
-        assert rookery("verify", "g", "--json").json["entries"] == 1
+        rookery.at_once(*NEW)
+        assert rookery.at_once("verify", "g", "--json").json["entries"] == 1
         server.end()
         assert server.errors() == ""
         assert not any(map(is_alive, pids.values()))
         assert not (rookery.data / "server.json").exists()
-    assert rookery("games", "--json").json["games"][0]["game"] == "g"
+    assert rookery.at_once("games", "--json").json["games"][0]["game"] == "g"
 
 
 def test_a_second_server_is_told_who_is_there(rookery: Rookery) -> None:
@@ -575,24 +606,24 @@ def test_no_data_is_told_apart_from_no_game(rookery: Rookery) -> None:
 
 def test_a_worker_that_is_killed_is_started_again(rookery: Rookery) -> None:
     with rookery.up() as server:
-        rookery(*NEW)
+        rookery.at_once(*NEW)
         os.kill(server.said["pids"]["worker-0"], signal.SIGKILL)
-        assert rookery("submit", "-", "--game", "g", "--json", letter=ORDERS).json["refused"] == 0
+        assert rookery.at_once("submit", "-", "--game", "g", "--json", letter=ORDERS).json["refused"] == 0
         until(lambda: "worker-died" in server.errors(), "the worker's death is told")
         assert json.loads(server.errors().splitlines()[0])["code"] == -signal.SIGKILL
 
 
 def test_a_store_that_is_killed_is_started_again(rookery: Rookery) -> None:
     with rookery.up() as server:
-        rookery(*NEW)
+        rookery.at_once(*NEW)
         os.kill(server.said["pids"]["store"], signal.SIGKILL)
         until(lambda: "store-started" in server.errors(), "the store is there again")
-        assert rookery("games", "--json").json["games"][0]["game"] == "g"
+        assert rookery.at_once("games", "--json").json["games"][0]["game"] == "g"
 
 
 def test_a_server_that_is_killed_is_taken_over_by_the_next(rookery: Rookery) -> None:
     with rookery.up() as first:
-        rookery(*NEW)
+        rookery.at_once(*NEW)
         first.end(signal.SIGKILL)
         pids = first.said["pids"]
         until(lambda: not is_alive(pids["worker-0"]), "the worker ends with its parent")
@@ -600,7 +631,7 @@ def test_a_server_that_is_killed_is_taken_over_by_the_next(rookery: Rookery) -> 
     with rookery.up() as second:
         assert second.said["adopted"] == ["store", "queue"]
         assert second.said["pids"]["store"] == pids["store"]
-        assert rookery("submit", "-", "--game", "g", "--json", letter=ORDERS).json["refused"] == 0
+        assert rookery.at_once("submit", "-", "--game", "g", "--json", letter=ORDERS).json["refused"] == 0
         second.end()
         assert not is_alive(pids["store"])
 
@@ -622,7 +653,7 @@ def test_the_example_is_broken_off_and_goes_on(rookery: Rookery) -> None:
     with rookery.up(*example) as server:
         until(lambda: entries() > 30, "the game is under way")
         server.end()
-    halfway = rookery("verify", "six-players", "--json").json["entries"]
+    halfway = rookery.at_once("verify", "six-players", "--json").json["entries"]
     assert 30 < halfway < 500
     with rookery.up(*example) as server:
         until(lambda: entries() > halfway + 30, "the game goes on")
@@ -632,7 +663,7 @@ def test_the_example_is_broken_off_and_goes_on(rookery: Rookery) -> None:
         assert done["winner"] == "tyrell" and done["ranking"][0]["house"] == "tyrell"
         with socket.create_connection(("127.0.0.1", int(server.said["url"].rpartition(":")[2]))):
             pass  # it goes on listening
-    log = rookery("log", "six-players", "--json").json["entries"]
+    log = rookery.at_once("log", "six-players", "--json").json["entries"]
     assert all(entry["verdict"]["verdict"] == "accepted" for entry in log)
     assert len({entry["inbox"] for entry in log}) == len(log) == done["version"]
     with rookery.up(*example) as server:
@@ -653,9 +684,9 @@ def test_a_store_by_url(rookery: Rookery, tmp_path: Path) -> None:
             [sys.executable, "-m", "api", "worker"], env=environment, stderr=subprocess.PIPE, text=True
         )
         try:
-            told = rookery("sample", "--players", "3", "--seed", "1", *urls, "--json").json
+            told = rookery.at_once("sample", "--players", "3", "--seed", "1", *urls, "--json").json
             assert told["winner"] and told["game"] == "sample-3-1"
-            assert rookery("verify", "sample-3-1", *urls, "--json").json["entries"] == told["entries"]
+            assert rookery.at_once("verify", "sample-3-1", *urls, "--json").json["entries"] == told["entries"]
         finally:
             process.send_signal(signal.SIGINT)
             assert process.wait() == 0

@@ -397,3 +397,26 @@ def test_a_beaten_defender_loses_his_order_and_the_winner_his_march() -> None:
     scene.citing("2E-CUP-1", "2E-CUP-2", "2E-CUP-6", "2E-CUP-7")
     held = battle(STARK, LANNISTER, defending="4 knight", orders={FIELD: "support-0-a"}).fight()
     assert held.state.orders[FIELD].token == "support-0-a"
+
+
+def test_only_consolidate_power_orders_are_consolidated() -> None:
+    scene = consolidate({}, {})
+    scene.refused(c.Consolidate(house=TYRELL, area="the-eyrie"), "no-consolidate-order-there", "2E-CP-1")
+    scene.refused(c.Consolidate(house=LANNISTER, area="winterfell"), "not-your-turn", "2E-DP-43")
+
+
+def test_a_shortage_is_announced_and_orders_are_laid_in_turn() -> None:
+    board = {"winterfell": "stark: footman", "karhold": "stark: footman", "white-harbor": "stark: footman"}
+    court = (BARATHEON, GREYJOY, LANNISTER, "martell", TYRELL, STARK)
+    scene = given(
+        {**board, "lannisport": "lannister: footman"},
+        step="planning",
+        tracks={"kings-court": court, "iron-throne": (STARK, LANNISTER)},
+        prohibited=("defense", "support", "consolidate", "raid"),
+    )
+    scene.then(f.ShortageFound(house=STARK, areas=3, tokens=2)).citing("2E-PLN-9", "2E-PLN-10", "2E-LIM-4")
+    assert [one.player for one in scene.owed] == [STARK]
+    scene.refused(c.AssignOrders(house=LANNISTER, orders={"lannisport": "march-0"}), "not-your-turn")
+    scene.when(c.AssignOrders(house=STARK, orders={"karhold": "march-0", "winterfell": "march-minus-1"}))
+    scene.then(f.TokensLaid(house=STARK, areas=("karhold", "winterfell")))
+    assert [one.player for one in scene.owed] == [LANNISTER]

@@ -73,6 +73,7 @@ def end_with_parent() -> None:
 
 
 def main() -> None:
+    _stop_on_signals()
     log.configure(os.environ.get("ROOKERY_LOG", "info"))
     if os.environ.get("ROOKERY_TIED"):
         threading.Thread(target=end_with_parent, daemon=True, name="parent").start()

@@ -118,6 +118,22 @@ def _unknown(what: str, field: str) -> Callable[[Prose, Params], str]:
 
 
 SENTENCES: dict[str, Callable[[Prose, Params], str]] = {
+    # Arbiters and appeals
+    "no-such-entry": lambda p, x: f"There is no entry {x['entry']} to go back to; the last one is {x['last']}.",
+    "must-redraw": lambda p, x: "The seed is open already, so a rewind needs a new one: the draws are known.",
+    "nothing-stated": lambda p, x: "A correction states at least one fact.",
+    "cannot-be-stated": lambda p, x: f"Fact {x['fact']} of the correction does not fit the position: {x['problem']}.",
+    "impossible-position": lambda p, x: f"The corrected position is impossible: {_plain(x['problems'])}.",
+    "not-a-fact": lambda p, x: f"This is not a fact that an arbiter can state: {x['problem']}.",
+    "too-late-to-appeal": lambda p, x: f"Entry {x['entry']} is more than {x['window']} entries old.",
+    "statement-missing": lambda p, x: "An appeal says what is wrong.",
+    "opinion-missing": lambda p, x: "A ruling on an appeal comes with an opinion.",
+    "rewinds-and-corrections-name-their-appeal": lambda p, x: (
+        f"An appeal is {x['outcome']} by the rewind or correction that names it, not by an opinion alone."
+    ),
+    "no-such-appeal": lambda p, x: f"No appeal {x['appeal']} is open.",
+    "appeal-open": lambda p, x: f"The game stands still until appeal {_plain(x['appeals'])} is ruled on.",
+    "unknown-engine": lambda p, x: f"The rules engine here is {x['known']}, not {x['engine']}.",
     # The command itself
     "unreadable": lambda p, x: f"The command cannot be read: {x['detail']}.",
     "refused-in-secret": lambda p, x: "The answer was refused; its author can read why.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from domain.kernel.commands import Command
+from domain.kernel.docket import Origin
 from domain.thrones.charter import Charter
 from domain.thrones.pieces import CardId
 from domain.thrones.state import Hidden, State
@@ -13,7 +14,7 @@ class Start(Command, frozen=True, tag="start"):
 
     ``seed`` is 32 bytes in hexadecimal out of the caller's own chance; with imposed chance it stays empty and
     ``decks`` gives the orders of the decks from the top. ``position`` starts from a given position instead
-    of the set-up, with its ``hidden`` part and the reason. With ``deal`` the Houses of the charter's seats are
+    of the set-up, with its ``hidden`` part and the reason; in a fork it is that of its ``origin``. With ``deal`` the Houses of the charter's seats are
     dealt by chance (2E-SET-2).
     """
 
@@ -24,3 +25,4 @@ class Start(Command, frozen=True, tag="start"):
     hidden: Hidden | None = None
     reason: str = ""
     deal: bool = False
+    origin: Origin | None = None

@@ -25,6 +25,7 @@ from domain.thrones import diagram
 from domain.thrones.charter import Charter, Switches
 from domain.thrones.commands import HouseAnswer
 from domain.thrones.edition import Edition
+from domain.thrones.facts import RoundBegan
 from domain.thrones.notation import Lexicon, NotationError, lexicon, parse_line, split_letter
 from domain.thrones.prose import Prose
 from domain.thrones.ruleset import EDITIONS, THRONES, check_charter
@@ -33,6 +34,7 @@ from domain.thrones.state import State
 from domain.thrones.view import Owed, View, view
 from events import codec
 from events.envelope import (
+    GENESIS,
     Accepted,
     Cause,
     Entry,
@@ -46,6 +48,7 @@ from events.envelope import (
     utc_now,
 )
 from events.errors import FromTheFuture, RecordDamaged
+from events.notes import Signer, Verifier
 from events.ruling import Judge, Line
 from events.store import Store
 from worker.adjudicate import Warm
@@ -65,6 +68,13 @@ class NotAllowed(Exception):
     def __init__(self, needed: str) -> None:
         super().__init__(f"This needs the token of {needed}.")
         self.needed = needed
+
+
+class Unsigned(Exception):
+    """This server has no key to sign with: it was not started on a data directory."""
+
+    def __init__(self) -> None:
+        super().__init__("This server has no key: it does not work on a data directory.")
 
 
 class NoSuchVersion(FromTheFuture):
@@ -89,7 +99,7 @@ class NewGame(msgspec.Struct, frozen=True):
     tokens: dict[str, str]
 
 
-class LogEntry(msgspec.Struct, frozen=True):
+class LogEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     """One ledger entry as a caller may read it.
 
     ``facts`` are plain values; where a part belongs to other eyes, its placeholder with the commitment stands.
@@ -107,10 +117,15 @@ class LogEntry(msgspec.Struct, frozen=True):
     facts: tuple[Any, ...]
     sentences: tuple[str, ...]
     digest: str
+    checkpoint: str = ""
+    """The signed checkpoint after this entry, where a round begins with it."""
 
 
 class Desk:
-    """The services of one server, for many threads. ``bell`` is None where no worker is told (reading only)."""
+    """The services of one server, for many threads.
+
+    ``bell`` is None where no worker is told (reading only), ``signer`` where the server has no key.
+    """
 
     def __init__(
         self,
@@ -119,12 +134,14 @@ class Desk:
         bell: Bell | None,
         judge: Judge | None = None,
         clock: Callable[[], str] = utc_now,
+        signer: Signer | None = None,
     ) -> None:
         self.store = store
         self.tokens = tokens
         self.bell = bell
         self.judge = judge or Judge(THRONES)
         self.clock = clock
+        self.signer = signer
         self.warm = Warm()
         self._past: OrderedDict[tuple[str, int], Line] = OrderedDict()
         self._lock = threading.Lock()  # for the two above
@@ -158,7 +175,7 @@ class Desk:
         start = Start(charter=charter, seed=seed, deal=deal, decks=dict(decks or {}))
         THRONES.decide(THRONES.blank(), start)  # what cannot begin is refused before anything is stored
         opening = submission(start, seat=None, at=self.clock(), cause="system", key=key or secrets.token_hex(16))
-        receipt = self.store.create(game, THRONES.name, THRONES.version, opening)
+        receipt = self._signed(self.store.create(game, THRONES.name, THRONES.version, opening), 0, GENESIS)
         self.ring(game)
         names = sorted(charter.seats)
         issued = {seat: self.tokens.issue(game, seat) for seat in names}
@@ -217,24 +234,50 @@ class Desk:
         if caller.role == "public":
             raise NotAllowed("a seat or the organiser")
         cause = "command" if caller.role == "seat" else cause
+        # Read before, so that nothing can go wrong once the submission is stored.
+        version, root = self.store.head(game)
         sent = submission(
             command,
             seat=caller.seat,
             at=self.clock(),
             cause=cause,
             key=key,
-            seen=self._seen(game, seen),
+            seen=_seen(seen, version),
             correlation=correlation,
         )
-        receipt = self.store.submit(game, sent)
+        receipt = self._signed(self.store.submit(game, sent), version, root)
         self.ring(game)
         return receipt
 
-    def _seen(self, game: str, seen: int | None) -> int:
-        current = self.store.version(game)
-        if seen is not None and not 0 <= seen <= current:
-            raise NoSuchVersion(seen, current)
-        return current if seen is None else seen
+    def _signed(self, receipt: Receipt, version: int, root: str) -> Receipt:
+        """A receipt with its signed form, bound to the head of the chain."""
+        if self.signer is None:
+            return receipt
+        note = self.signer.receipt(receipt.game, version, root, receipt.inbox, receipt.digest)
+        return msgspec.structs.replace(receipt, note=note)
+
+    # Signatures
+
+    def checkpoint(self, game: str) -> tuple[int, str]:
+        """The version and the signed checkpoint of the present head. Raises Unsigned, GameUnknown."""
+        self.store.record(game)
+        version, root = self.store.head(game)
+        return version, self._key().checkpoint(game, version, root)
+
+    def checkpoint_at(self, game: str, entry: LogEntry) -> str:
+        """The signed checkpoint that the log carries where a round begins; empty elsewhere."""
+        if self.signer is None or not any(isinstance(fact, RoundBegan) for fact in entry.facts):
+            return ""
+        return self.signer.checkpoint(game, entry.seq, entry.digest)
+
+    def key(self) -> Verifier:
+        """What signatures of this server are checked with. Raises Unsigned."""
+        return self._key().verifier
+
+    def _key(self) -> Signer:
+        if self.signer is None:
+            raise Unsigned
+        return self.signer
 
     def sent_before(self, game: str, caller: Caller, key: str) -> Submission | None:
         """What a seat, or the organiser, submitted under an idempotency key."""
@@ -347,7 +390,8 @@ class Desk:
         house = self.house_of(state, caller)
         prose = Prose(self.edition(state))
         for stored in self.store.entries(game, after, count):
-            yield self.readable(stored, house, prose)
+            read = self.readable(stored, house, prose)
+            yield msgspec.structs.replace(read, checkpoint=self.checkpoint_at(game, read))
 
     def shown(self, stored: Stored, house: str | None) -> Stored:
         """One entry as it is stored, without the parts of other eyes."""
@@ -373,6 +417,12 @@ class Desk:
             sentences=sentences,
             digest=shown.digest,
         )
+
+
+def _seen(seen: int | None, current: int) -> int:
+    if seen is not None and not 0 <= seen <= current:
+        raise NoSuchVersion(seen, current)
+    return current if seen is None else seen
 
 
 def lexicon_of(edition: Edition) -> Lexicon:

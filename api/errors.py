@@ -14,7 +14,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from api.desk import NoSuchVersion, NotAllowed
+from api.desk import NoSuchVersion, NotAllowed, Unsigned
 from api.wire import PROBLEM, Problem, Question, to_bytes
 from domain.kernel.refusal import Refusal
 from domain.thrones.notation import NotationError
@@ -104,6 +104,8 @@ def problem_of(error: Exception) -> tuple[Problem, dict[str, str]]:
             return error.problem, error.headers
         case NotAllowed():
             return _problem(403, "not-allowed", str(error), params={"needed": error.needed}), {}
+        case Unsigned():
+            return _problem(404, "no-key", str(error)), {}
         case Refusal():
             detail = explain(error.code, error.params, Prose(EDITIONS["second-edition"]))
             return _problem(422, error.code, detail, error.rules, error.params), {}

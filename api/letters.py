@@ -31,7 +31,10 @@ Authorise = Callable[[str, str, str], Caller]
 
 
 class Sent(msgspec.Struct, frozen=True):
-    """One line that was sent in, and what was ruled on it. ``reason`` is the refusal in English."""
+    """One line that was sent in, and what was ruled on it.
+
+    ``reason`` is the refusal in English, ``receipt`` the signed receipt, if the server has a key.
+    """
 
     line: int
     game: str
@@ -43,6 +46,7 @@ class Sent(msgspec.Struct, frozen=True):
     entry: LogEntry
     reason: str
     rules: tuple[str, ...]
+    receipt: str = ""
 
     @property
     def is_refused(self) -> bool:
@@ -182,6 +186,7 @@ class Letter:
             entry=entry,
             reason=reason,
             rules=rules,
+            receipt=receipt.note,
         )
 
 

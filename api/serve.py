@@ -24,6 +24,7 @@ import uvicorn
 from api.desk import Desk
 from api.tokens import OPERATOR_FILE, Tokens, operator_token
 from events.embedded import ROLES, DirectoryInUse, Embedded, EmbeddedError, Role
+from events.notes import Signer
 from events.store import Store, connect
 from worker.jobs import make_bell
 from worker.log import logger
@@ -140,6 +141,7 @@ class Server:
         workers: int = 1,
         log: str = "warning",
         app: Callable[[Desk], Any] | None = None,
+        name: str = "",
     ) -> None:
         self.directory = directory.absolute()
         self.stores = Embedded(self.directory)
@@ -148,6 +150,7 @@ class Server:
         self.log = log
         self.bells = workers
         self.workers: list[Worker] = []
+        self.name = name
         self._app = app or _application
         self._socket: socket.socket | None = None
         self._http: uvicorn.Server | None = None
@@ -173,6 +176,7 @@ class Server:
         self._own()
         try:
             operator_token(self.directory)
+            Signer.of_directory(self.directory, self.name)
             self._socket = _listening(self.host, self.port)
             self.port = self._socket.getsockname()[1]
             settings = Settings(
@@ -203,7 +207,8 @@ class Server:
         """A desk of its own for one thread."""
         store = Store.connect(self.stores.store_url)
         bell = make_bell(connect(self.stores.queue_url), bells=self.bells)
-        return Desk(store, Tokens(store, operator_token(self.directory)), bell)
+        signer = Signer.of_directory(self.directory)
+        return Desk(store, Tokens(store, operator_token(self.directory)), bell, signer=signer)
 
     def _listen(self) -> None:
         config = uvicorn.Config(

@@ -185,8 +185,11 @@ class Record(msgspec.Struct, frozen=True):
     digest: str
 
 
-class Ruling(msgspec.Struct, frozen=True):
-    """One ledger entry for the eyes of one caller: read, told in English, and as it is stored."""
+class Ruling(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One ledger entry for the eyes of one caller: read, told in English, and as it is stored.
+
+    ``checkpoint``, where a round begins with it: a signed note of the chain up to this entry.
+    """
 
     seq: int
     at: str
@@ -199,6 +202,7 @@ class Ruling(msgspec.Struct, frozen=True):
     facts: tuple[AnyFact, ...]
     sentences: tuple[str, ...]
     record: Record
+    checkpoint: str = ""
 
 
 class Log(msgspec.Struct, frozen=True):
@@ -226,11 +230,12 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     params: dict[str, Any] = {}
     submission: str = ""
     entry: int | None = None
+    receipt: str = ""
     alternatives: tuple[Question, ...] = ()
 
 
 class Submitted(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A submission that was taken in. ``digest`` is SHA-256 of it as it is stored.
+    """A submission that was taken in. ``digest`` is SHA-256 of it as it is stored, ``receipt`` a signed note of that.
 
     ``again``: it had been received before under the same key. ``ruling`` is there when it came in time.
     """
@@ -243,6 +248,7 @@ class Submitted(msgspec.Struct, frozen=True, omit_defaults=True):
     status: Literal["pending", "ruled"]
     location: str
     ruling: Ruling | None = None
+    receipt: str = ""
 
 
 class SubmissionStatus(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -328,6 +334,7 @@ def ruling(read: LogEntry, stored: Stored) -> Ruling:
         facts=read.facts,
         sentences=read.sentences,
         record=record(stored),
+        checkpoint=read.checkpoint,
     )
 
 

@@ -112,6 +112,8 @@ class Receipt(msgspec.Struct, frozen=True):
     digest: str
     again: bool
     """Whether the same submission had been received before; the receipt is then the first one."""
+    note: str = ""
+    """The same, signed by the server together with the head of the chain; empty where nobody signs."""
 
 
 class Accepted(msgspec.Struct, frozen=True, tag="accepted", tag_field="verdict"):

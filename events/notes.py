@@ -14,6 +14,9 @@ import base64
 import binascii
 import hashlib
 import os
+import re
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -24,6 +27,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from events.errors import RecordError
 
 KEY_FILE = "signing.key"
+DEFAULT_NAME = "rookery"
 _ED25519 = b"\x01"
 _DASH = "— "
 
@@ -34,6 +38,14 @@ class NoteInvalid(RecordError):
     def __init__(self, why: str) -> None:
         super().__init__(f"The note does not hold: {why}")
         self.why = why
+
+
+class BadName(RecordError):
+    """A server cannot sign by this name."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(f"This server cannot sign as {name!r}: {why}.")
+        self.name = name
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
@@ -118,20 +130,18 @@ class Signer:
         self._key = key
 
     @classmethod
-    def of_directory(cls, directory: Path, name: str) -> Signer:
-        """The key of a data directory, made on first use and readable by its user only."""
+    def of_directory(cls, directory: Path, name: str = "") -> Signer:
+        """The key of a data directory and its name, made on first use and readable by its user only.
+
+        A name stays with its key, since notes handed out say it. Raises :class:`BadName`.
+        """
         path = directory / KEY_FILE
-        try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            return cls(name, Ed25519PrivateKey.from_private_bytes(bytes.fromhex(path.read_text().strip())))
-        key = Ed25519PrivateKey.generate()
-        raw = key.private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption())
-        with os.fdopen(descriptor, "w") as file:
-            file.write(raw.hex() + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        return cls(name, key)
+        if not path.exists():
+            _make_key(path, _checked(name or DEFAULT_NAME))
+        raw, kept = path.read_text().split()
+        if name and name != kept:
+            raise BadName(name, f"its key is that of {kept!r} already ({path})")
+        return cls(kept, Ed25519PrivateKey.from_private_bytes(bytes.fromhex(raw)))
 
     @property
     def verifier(self) -> Verifier:
@@ -148,6 +158,27 @@ class Signer:
     def receipt(self, game: str, size: int, root: str, inbox: str, submission: str) -> str:
         """A signed receipt: ``submission`` is the SHA-256 of the submission as stored, in hexadecimal."""
         return self.sign(SignedReceipt(Checkpoint(origin(self.name, game), size, root), inbox, submission).text())
+
+
+def _checked(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9._-]{1,100}", name):
+        raise BadName(name, "a name has 1 to 100 letters, digits, '.', '_' and '-'")
+    return name
+
+
+def _make_key(path: Path, name: str) -> None:
+    """Write a new key as a whole; where another process was faster, its key stays."""
+    raw = Ed25519PrivateKey.generate().private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption())
+    descriptor, draft = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # of mode 0600
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.write(f"{raw.hex()}\n{name}\n")
+            file.flush()
+            os.fsync(file.fileno())
+        with suppress(FileExistsError):
+            os.link(draft, path)
+    finally:
+        Path(draft).unlink()
 
 
 def origin(server: str, game: str) -> str:

@@ -30,7 +30,7 @@ from redis.retry import Retry
 
 from events import codec, scripts
 from events.chain import Chain
-from events.envelope import MOST_BYTES, Receipt, Stored, Submission, encode, number_of, stream_id
+from events.envelope import GENESIS, MOST_BYTES, Receipt, Stored, Submission, encode, number_of, stream_id
 from events.errors import (
     BadCommand,
     BadGameId,
@@ -299,6 +299,16 @@ class Store:
     def version(self, game: str) -> int:
         """The number of the newest entry."""
         return self._last(game, "ledger")
+
+    @translated
+    def head(self, game: str) -> tuple[int, str]:
+        """The number of the newest entry and its digest."""
+        rows = self.client.xrevrange(self.key(game, "ledger"), count=1)
+        if not rows:
+            return 0, GENESIS
+        name, fields = rows[0]
+        version = number_of(name.decode())
+        return version, _stored(version, fields).digest
 
     def entries(self, game: str, after: int = 0, count: int | None = None) -> Iterator[Stored]:
         """Entries behind version ``after``, in order, all parts open. Raises :class:`RecordDamaged` at a gap."""

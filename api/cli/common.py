@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from api.desk import NoSuchVersion, NotAllowed
+from api.desk import NoSuchVersion, NotAllowed, Unsigned
 from api.serve import BadAddress, PortTaken
 from domain.kernel.refusal import Refusal
 from domain.thrones.editions.second import SECOND_EDITION
@@ -80,6 +80,8 @@ def failure(error: Exception) -> Failure:
             return refused(error)
         case NotAllowed():
             return Failure(REFUSED, "not-allowed", str(error))
+        case Unsigned():
+            return Failure(USAGE, "no-key", str(error))
         case KeyConflict() | GameExists():
             return Failure(REFUSED, _word(error), str(error))
         case PortTaken() | BadAddress():

@@ -19,6 +19,7 @@ from api.tokens import Caller, Tokens, operator_token
 from domain.thrones.state import State
 from events.embedded import DirectoryInUse, Embedded, data_directory, find
 from events.envelope import Receipt, Stored
+from events.notes import Signer
 from events.store import Store, connect
 from worker.adjudicate import adjudicate
 from worker.jobs import make_bell
@@ -122,6 +123,7 @@ def place(data: str, store: str, queue: str, *, may_begin: bool = False) -> Iter
         found = _by_url(*servers)
         found.data = directory
         found.desk.tokens = Tokens(found.desk.store, operator_token(directory))
+        found.desk.signer = Signer.of_directory(directory)
     try:
         yield found
     finally:
@@ -133,7 +135,7 @@ def _ours(directory: Path, servers: Embedded) -> Iterator[Place]:
     """A place whose servers are there for our own time."""
     try:
         store = Store.connect(servers.store_url)
-        desk = Desk(store, Tokens(store, operator_token(directory)), None)
+        desk = Desk(store, Tokens(store, operator_token(directory)), None, signer=Signer.of_directory(directory))
         urls = {"store_url": servers.store_url, "queue_url": servers.queue_url}
         here = Place(desk, is_ours=True, data=directory, **urls)
         try:

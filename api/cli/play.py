@@ -33,7 +33,7 @@ from domain.thrones.prose import Prose
 from domain.thrones.refusals import explain
 from domain.thrones.ruleset import EDITIONS
 from domain.thrones.state import State
-from events.envelope import Refused, encode
+from events.envelope import Refused, encode, number_of
 
 
 def new(
@@ -150,6 +150,7 @@ def submit(
     token: TokenText = "",
     key: Annotated[str, typer.Option(help="A word for this letter: sent twice, it counts once.")] = "",
     seen: Annotated[int | None, typer.Option(help="The version of the game that the letter was written on.")] = None,
+    receipts: Annotated[str, typer.Option(help="A directory to keep the signed receipts in.")] = "",
     data: Data = "",
     store: StoreUrl = "",
     queue: QueueUrl = "",
@@ -157,6 +158,7 @@ def submit(
 ) -> None:
     """Send a letter in, line by line, and print every ruling with its rules."""
     out = Out(json)
+    folder = _folder(receipts)
     text = _read(file)
     done: list[Sent] = []
     with place(data, store, queue) as here:
@@ -184,6 +186,8 @@ def submit(
             for sent in letter.send():
                 done.append(sent)
                 _print(out, sent)
+                if folder is not None and sent.receipt:
+                    (folder / f"{sent.game}-{number_of(sent.inbox)}.receipt").write_text(sent.receipt, encoding="utf-8")
                 if sent.is_refused and not keep_going:
                     break
         except Exception as error:  # noqa: BLE001 - what was ruled before belongs to the answer, and it is raised again
@@ -209,6 +213,12 @@ def _read(file: str) -> str:
     if file == "-":
         return sys.stdin.buffer.read().decode()
     return Path(file).read_text(encoding="utf-8")
+
+
+def _folder(name: str) -> Path | None:
+    if name:
+        Path(name).mkdir(parents=True, exist_ok=True)
+    return Path(name) if name else None
 
 
 def _print(out: Out, sent: Sent) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 import time
 from typing import Annotated, Any
 
@@ -99,6 +100,8 @@ def log(
                 out.say(f"  Refused. {explain(verdict.code, verdict.params, prose)}{rules}", style="red")
             for sentence in told(entry, everything):
                 out.say(f"  {sentence}")
+            if entry.checkpoint:
+                out.say(textwrap.indent(entry.checkpoint, "    "))
     out.document({"game": game, "version": current, "entries": entries})
 
 

@@ -39,6 +39,10 @@ def up(
     port: Annotated[int, typer.Option(help="The port of HTTP; 0 takes any free one.", min=0, max=65535)] = PORT,
     host: Annotated[str, typer.Option(help="The address of HTTP.")] = "127.0.0.1",
     workers: Annotated[int, typer.Option(help="Worker processes.", min=1, max=64)] = 1,
+    name: Annotated[
+        str,
+        typer.Option(help="The name it signs by; it stays with its key.", show_default="rookery"),
+    ] = "",
     example: Annotated[bool, typer.Option("--example", help="Play the example game first.")] = False,
     json: Json = False,
 ) -> None:
@@ -48,7 +52,7 @@ def up(
     log.configure(level)
     recorded = _recorded() if example else None
     directory = Path(data).absolute() if data else data_directory().absolute()
-    server = Server(directory, host=host, port=port, workers=workers, log=level)
+    server = Server(directory, host=host, port=port, workers=workers, log=level, name=name)
     with _told_to_stop() as stop:
         server.start()
         try:

@@ -137,6 +137,7 @@ def _submitted(receipt: Receipt, ruling: wire.Ruling | None) -> wire.Submitted:
         status="pending" if ruling is None else "ruled",
         location=_place(receipt.game, receipt.inbox),
         ruling=ruling,
+        receipt=receipt.note,
     )
 
 
@@ -146,7 +147,7 @@ def _ruled(desk: Desk, caller: Caller, receipt: Receipt, seconds: int) -> Respon
     assert ruling is not None, "the ledger has come to it"
     headers = {"ETag": etag(ruling.seq), "Preference-Applied": f"wait={seconds}"}
     if refusal is not None:
-        raise RefusedRuling(refusal, headers)
+        raise RefusedRuling(msgspec.structs.replace(refusal, receipt=receipt.note), headers)
     place = {"Location": _place(receipt.game, receipt.inbox)}
     return answer(_submitted(receipt, ruling), 200 if receipt.again else 201, {**headers, **place})
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from typing import Annotated
 
+import msgspec
 from fastapi import APIRouter, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
@@ -37,7 +38,9 @@ def _rulings(desk: Desk, game: str, caller: Caller, after: int, count: int | Non
     house = desk.house_of(state, caller)
     prose = Prose(desk.edition(state))
     for stored in desk.store.entries(game, after, count):
-        yield wire.ruling(desk.readable(stored, house, prose), desk.shown(stored, house))
+        read = desk.readable(stored, house, prose)
+        read = msgspec.structs.replace(read, checkpoint=desk.checkpoint_at(game, read))
+        yield wire.ruling(read, desk.shown(stored, house))
 
 
 @router.get(

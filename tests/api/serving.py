@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import msgspec
 import uvicorn
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from fastapi import FastAPI
 
 from api.app import create_app
@@ -18,6 +19,7 @@ from api.desk import Desk
 from api.tokens import Tokens
 from domain.thrones.ruleset import THRONES
 from events.embedded import Embedded
+from events.notes import Signer
 from events.ruling import Judge
 from events.store import Store, connect
 from worker.session import Bell, session
@@ -25,6 +27,7 @@ from worker.session import Bell, session
 OPERATOR = "operator-of-the-tests"
 JUDGES = {"thrones": Judge(THRONES)}
 HEARTBEAT_SECONDS = 0.2
+SIGNER = Signer("rookery.test", Ed25519PrivateKey.from_private_bytes(bytes(range(32))))
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -87,7 +90,7 @@ def store_of(embedded: Embedded) -> Store:
 @contextmanager
 def serving(store: Store, bell: Bell | None, desk_type: type[Desk] = Desk) -> Iterator[Place]:
     """An application on a free port, in a thread."""
-    desk = desk_type(store, Tokens(store, OPERATOR), bell, JUDGES["thrones"])
+    desk = desk_type(store, Tokens(store, OPERATOR), bell, JUDGES["thrones"], signer=SIGNER)
     app = create_app(desk, heartbeat_seconds=HEARTBEAT_SECONDS)
     config = uvicorn.Config(
         app, host="127.0.0.1", port=0, log_config=None, access_log=False, timeout_graceful_shutdown=1

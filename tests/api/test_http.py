@@ -27,8 +27,9 @@ from events import chain, export
 from events.embedded import Embedded
 from events.envelope import MOST_BYTES
 from events.errors import StoreAway
+from events.notes import read_receipt
 from events.store import Store
-from tests.api.serving import OPERATOR, Place, Table, ruling, serving, sit_down, store_of
+from tests.api.serving import OPERATOR, SIGNER, Place, Table, ruling, serving, sit_down, store_of
 from worker import log
 
 PROBLEM = "application/problem+json"
@@ -405,7 +406,10 @@ def test_the_same_key_is_taken_once(table: Table) -> None:
     first = table.send("stark", letter, Idempotency_Key="mine-1")
     second = table.send("stark", letter, Idempotency_Key='"mine-1"')
     assert (first.status_code, second.status_code) == (201, 200)
-    assert second.json() == {**first.json(), "again": True}
+    assert {**second.json(), "receipt": ""} == {**first.json(), "again": True, "receipt": ""}
+    receipts = [read_receipt(answer.json()["receipt"], SIGNER.verifier) for answer in (first, second)]
+    assert [one.checkpoint.size for one in receipts] == [1, 2]  # each bound to the chain of its moment
+    assert {(one.inbox, one.submission) for one in receipts} == {("2-0", first.json()["digest"])}
     assert table.get("").json()["version"] == 2
     problem = check_problem(
         table.send("stark", orders(table, "lannister") | {"house": "stark"}, Idempotency_Key="mine-1"),
@@ -488,6 +492,8 @@ def test_a_refused_secret_command_is_visible_in_full_only_to_its_author(table: T
     problem = check_problem(table.send("stark", command), 409, "no-units-there")
     assert problem["params"]["area"] == "the-reach"
     own = table.http.get(problem["submission"], headers=table.bearer("stark")).json()
+    receipt = read_receipt(problem.pop("receipt"), SIGNER.verifier)
+    assert problem["submission"].endswith(receipt.inbox)
     assert own["refusal"] == problem
     assert own["ruling"]["command"]["orders"] == command["orders"]
     assert own["ruling"]["verdict"]["code"] == "no-units-there"

@@ -422,8 +422,8 @@ def test_a_desk_that_tells_too_much_is_caught(leaky: type[Desk], kind: str, wher
 def test_a_server_whose_log_tells_the_kind_of_a_refused_secret_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = Judge.rule
 
-    def telling(self: Judge, line: Any, submission: Any, *rest: Any) -> Any:
-        stored, after, _ = honest(self, line, submission, *rest)
+    def telling(self: Judge, line: Any, submission: Any, *rest: Any, **more: Any) -> Any:
+        stored, after, _ = honest(self, line, submission, *rest, **more)
         return stored, after, msgspec.json.decode(bytes(submission.command))["kind"]
 
     monkeypatch.setattr(Judge, "rule", telling)

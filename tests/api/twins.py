@@ -13,6 +13,7 @@ from typing import Any
 import fakeredis
 import msgspec
 import structlog
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from api.app import create_app
 from api.desk import Desk
@@ -20,6 +21,7 @@ from api.tokens import ORGANISER, Tokens
 from domain.thrones.ruleset import THRONES
 from domain.thrones.start import Start
 from events.envelope import encode, submission
+from events.notes import Signer
 from events.ruling import Judge
 from events.store import Store
 from tests.api.asgi import Answer, Client
@@ -29,8 +31,10 @@ GAME = "twin"
 AT = "2025-01-01T12:00:00.000000Z"
 OPERATOR = "operator-of-both"
 JUDGE = Judge(THRONES)
+SIGNER = Signer("twins", Ed25519PrivateKey.from_private_bytes(bytes(range(32))))
 
 _DIGESTS = re.compile(rb'(\\?"(?:digest|prev|commitment|salt|hidden|head|sha256)\\?":\\?")[0-9a-f]{64}(?=\\?")')
+_NOTES = re.compile("(twins/twin(?:\n|\\\\n)[0-9]+(?:\n|\\\\n)|— twins )[0-9A-Za-z+/=]{44,92}".encode())
 _SEED_SENTENCE = re.compile("(The seed of all draws is sealed; its commitment is )[0-9a-f]{16}(?=…)".encode())
 
 
@@ -39,9 +43,10 @@ def blanked(body: bytes) -> bytes:
 
     digest: the head of the chain after an entry; prev: the same of the entry before; commitment: of a sealed part
     and of the seed; salt: of a part that the reader may open, made with a secret of the game out of the digest
-    before it; hidden: the keyed digest of the hidden position; head and sha256: the last line of an export.
+    before it; hidden: the keyed digest of the hidden position; head and sha256: the last line of an export;
+    in signed notes the head of the chain and the signature over it.
     """
-    return _SEED_SENTENCE.sub(rb"\1", _DIGESTS.sub(rb"\1", body))
+    return _SEED_SENTENCE.sub(rb"\1", _NOTES.sub(rb"\1", _DIGESTS.sub(rb"\1", body)))
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -61,7 +66,7 @@ class Side:
         self.store = Store(fakeredis.FakeRedis())
         self.made = 0
         tokens = Tokens(self.store, OPERATOR, make=self._make, clock=lambda: AT)
-        build = make_desk or (lambda store, tokens: Desk(store, tokens, None, JUDGE, clock=lambda: AT))
+        build = make_desk or (lambda store, tokens: Desk(store, tokens, None, JUDGE, clock=lambda: AT, signer=SIGNER))
         self.desk = build(self.store, tokens)
         self.client = Client(create_app(self.desk, heartbeat_seconds=5))
         self.warm = Warm()
@@ -224,7 +229,7 @@ class Twins:
 
 def paths(version: int) -> Iterator[str]:
     """Everything that can be read of a game, at its present version."""
-    for path in ("", "/tokens", "/view", f"/view?at={version}", "/owed", "/board", "/log", "/export"):
+    for path in ("", "/tokens", "/view", f"/view?at={version}", "/owed", "/board", "/log", "/export", "/checkpoint"):
         yield f"/v1/games/{GAME}{path}"
     yield f"/v1/games/{GAME}/board?at={version}"
     yield f"/v1/games/{GAME}/log?after={version - 1}"

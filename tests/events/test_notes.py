@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.notes import (
+    BadName,
     Checkpoint,
     NoteInvalid,
     Signer,
@@ -31,6 +32,16 @@ def test_the_key_is_kept_and_belongs_to_its_user_alone(tmp_path: Path) -> None:
     first = Signer.of_directory(tmp_path, "rookery.test")
     assert Signer.of_directory(tmp_path, "rookery.test").verifier == first.verifier
     assert stat.S_IMODE((tmp_path / "signing.key").stat().st_mode) == 0o600
+    assert [path.name for path in tmp_path.iterdir()] == ["signing.key"]
+
+
+def test_a_name_stays_with_its_key(tmp_path: Path) -> None:
+    first = Signer.of_directory(tmp_path)
+    assert first.name == "rookery"
+    with pytest.raises(BadName, match="already"):
+        Signer.of_directory(tmp_path, "example.org")
+    with pytest.raises(BadName, match="letters"):
+        Signer.of_directory(tmp_path / "..", "two words")
 
 
 def test_a_checkpoint_has_three_lines_and_a_signature(signer: Signer) -> None:

@@ -1,9 +1,6 @@
-"""Taking back, correcting, appealing: the acts of an arbiter, as rulings like all others.
+"""The acts of an arbiter, as rulings like all others: their commands, appeals, and what they ask of a game.
 
-A rewind restates the position after an earlier entry. With ``causal`` the struck-out answers are offered
-again, in order, on the corrected line: an answer is kept when it is still legal and its *footprint* is the
-same on both lines, i.e. the options it was chosen from and everything that it and its ruling read. Kept
-answers are part of the entry that makes them possible, as forced answers are; the others are asked anew.
+Rewinds and corrections are carried out in :mod:`domain.kernel.rewinding`.
 """
 
 from __future__ import annotations
@@ -15,24 +12,20 @@ import msgspec
 from domain.kernel.commands import Command
 from domain.kernel.decision import Answer
 from domain.kernel.docket import (
-    AnswerOffered,
-    AnswerVoided,
     AppealFiled,
     AppealRuled,
-    Corrected,
     EngineAmended,
-    Given,
     Outcome,
-    Rewound,
+    PrivilegeUsed,
+    Read,
+    SecretsRead,
+    SecretsReadOpened,
 )
-from domain.kernel.facts import Answered, AnswerSealed, AnswerTaken, Fact
-from domain.kernel.procedure import Collect
+from domain.kernel.facts import Fact
 from domain.kernel.refusal import Refusal
-from domain.kernel.ruleset import Game, Ruleset, Ruling, State, apply_kept, open_decisions, open_question, run_on
+from domain.kernel.ruleset import Game, Ruleset, State
 
 S = TypeVar("S", bound=State)
-
-MOST_OFFERS = 5_000
 
 
 class Past(Protocol):
@@ -65,11 +58,14 @@ class Footprint(msgspec.Struct, frozen=True):
 class ArbitersRuleset(Ruleset[S], Protocol[S]):
     """What the acts of an arbiter need of a game besides its rules."""
 
-    def restated(self, position: S, reason: str) -> tuple[Fact, ...]:
-        """The facts that replace the state by a position, hidden parts included."""
+    def restated(self, state: S, position: S, reason: str) -> tuple[Fact, ...]:
+        """The facts that put a position, hidden parts included, in the place of the present state."""
 
     def redraw(self, game: Game[S], seed: str) -> None:
         """Put what is still to be drawn under a new seed and its commitment."""
+
+    def must_redraw(self, position: S, opened: frozenset[str]) -> bool:
+        """Whether everybody knows the seed that a position would draw from."""
 
     def stated_fact(self, raw: dict[str, Any]) -> Fact:
         """A fact that an arbiter states. Raises Refusal for what is not one."""
@@ -77,17 +73,28 @@ class ArbitersRuleset(Ruleset[S], Protocol[S]):
     def problems(self, state: S) -> tuple[str, ...]:
         """Invariants of the board that a position breaks, in words."""
 
+    def follows(self, game: Game[S]) -> tuple[Procedure, ...]:
+        """What follows at once from a corrected board, as procedures to be carried out first."""
+
     def footprint(self, state: S, answer: Answer) -> Footprint:
         """What an answer would rest on in a state. Raises Refusal when it is not legal there."""
 
-    def must_redraw(self, state: S) -> bool:
-        """Whether the seed is open already."""
+    def occasion(self, state: S) -> int:
+        """A number that grows as the game goes on. Answers are offered again on the same occasion only."""
 
 
-class Rewind(Command, frozen=True, tag="rewind"):
+class Act(Command, frozen=True, kw_only=True):
+    """What an arbiter does. ``by`` is his name; ``plays`` his House, where he plays in the game himself."""
+
+    by: str = ""
+    plays: str = ""
+
+
+class Rewind(Act, frozen=True, tag="rewind"):
     """Take the game back to the state after entry ``to``. ``correction`` states facts there; see :mod:`arbiter`.
 
-    ``seed`` (32 bytes in hexadecimal) redraws everything not yet drawn.
+    ``seed`` (32 bytes in hexadecimal) redraws everything not yet drawn. ``expected`` is the version that its plan
+    was made for; once the record has grown, it is refused.
     """
 
     to: int
@@ -97,15 +104,17 @@ class Rewind(Command, frozen=True, tag="rewind"):
     seed: str = ""
     appeal: int | None = None
     opinion: str = ""
+    expected: int | None = None
 
 
-class Correct(Command, frozen=True, tag="correct"):
+class Correct(Act, frozen=True, tag="correct"):
     """State facts on the present position, with a reason."""
 
     facts: tuple[dict[str, Any], ...]
     reason: str
     appeal: int | None = None
     opinion: str = ""
+    expected: int | None = None
 
 
 class FileAppeal(Command, frozen=True, tag="appeal"):
@@ -116,7 +125,7 @@ class FileAppeal(Command, frozen=True, tag="appeal"):
     statement: str
 
 
-class RuleOnAppeal(Command, frozen=True, tag="rule-on-appeal"):
+class RuleOnAppeal(Act, frozen=True, tag="rule-on-appeal"):
     """The arbiter's opinion without taking anything back; rewinds and corrections name their appeal themselves."""
 
     appeal: int
@@ -124,191 +133,25 @@ class RuleOnAppeal(Command, frozen=True, tag="rule-on-appeal"):
     opinion: str
 
 
-class Amend(Command, frozen=True, tag="amend"):
+class Amend(Act, frozen=True, tag="amend"):
     """Move a running game to another version of the rules engine."""
 
     engine: str
     reason: str
 
 
-def given_answers(past: Past, first: int, last: int) -> tuple[Given, ...]:
-    """Answers that players gave in these entries, kept ones included."""
-    found: list[Given] = []
-    for entry in range(first, last + 1):
-        facts = past.facts(entry)
-        for number, fact in enumerate(facts):
-            if isinstance(fact, Answered) and fact.how in ("given", "kept"):
-                found.append(Given(entry, number))
-            if isinstance(fact, AnswerSealed) and number:
-                taken = facts[number - 1]
-                if isinstance(taken, AnswerTaken) and taken.how in ("given", "kept"):
-                    found.append(Given(entry, number))
-    return tuple(found)
+class ReadSecrets(Command, frozen=True, tag="read-secrets"):
+    """Somebody reads what his seat may not see, and says why; the server sends this before it shows anything."""
+
+    who: str
+    what: str
+    why: str
 
 
-def answer_at(past: Past, given: Given) -> Answer:
-    """The answer that a place on the record holds."""
-    fact = past.facts(given.entry)[given.fact]
-    assert isinstance(fact, Answered | AnswerSealed)
-    answer: Answer = fact.answer
-    return answer
-
-
-def state_before(ruleset: Ruleset[S], past: Past, given: Given) -> S:
-    """The state in which an answer was given."""
-    state: S = past.state(given.entry - 1)
-    facts = past.facts(given.entry)
-    upto = given.fact - 1 if isinstance(facts[given.fact], AnswerSealed) else given.fact
-    for fact in facts[:upto]:
-        state = ruleset.evolve(state, fact)
-    return state
-
-
-def rewind(ruleset: ArbitersRuleset[S], state: S, command: Rewind, past: Past) -> Ruling[S]:
-    """Take the game back. Raises Refusal when there is no such entry or a redraw is due."""
-    if not 1 <= command.to < past.version:
-        raise Refusal("no-such-entry", unknown=True, entry=command.to, last=past.version)
-    target: S = past.state(command.to)
-    if ruleset.must_redraw(state) and not command.seed:
-        raise Refusal("must-redraw", entry=command.to)
-    game = ruleset.game(state)
-    _close_appeal(game, command.appeal, "rewound", command.opinion)
-    first, last = command.to + 1, past.version
-    pending = given_answers(past, first, last) if command.causal else ()
-    game.emit(
-        Rewound(
-            to=command.to,
-            first=first,
-            last=last,
-            reason=command.reason,
-            redrawn=bool(command.seed),
-            pending=_without_replaced(past, pending),
-        )
-    )
-    question = state.question
-    for fact in ruleset.restated(target, command.reason):
-        game.emit(fact)
-    if command.seed:
-        ruleset.redraw(game, command.seed)
-    if command.correction:
-        _state_facts(ruleset, game, command.correction, command.reason)
-    ruling = run_on(ruleset, game, question + 1)
-    return offer(ruleset, ruling, past)
-
-
-def _without_replaced(past: Past, pending: tuple[Given, ...]) -> tuple[Given, ...]:
-    """Of a secret answer that was replaced before the question closed, only the last counts."""
-    kept: list[Given] = []
-    for one in pending:
-        answer = answer_at(past, one)
-        sealed = isinstance(past.facts(one.entry)[one.fact], AnswerSealed)
-        if sealed:
-            kept = [
-                other
-                for other in kept
-                if not (
-                    isinstance(past.facts(other.entry)[other.fact], AnswerSealed)
-                    and answer_at(past, other).player == answer.player
-                    and past.state(other.entry - 1).question == past.state(one.entry - 1).question
-                )
-            ]
-        kept.append(one)
-    return tuple(kept)
-
-
-def correct(ruleset: ArbitersRuleset[S], state: S, command: Correct, past: Past) -> Ruling[S]:
-    """State facts on the present position and go on from there, in the middle of a combat too."""
-    if not command.facts:
-        raise Refusal("nothing-stated")
-    game = ruleset.game(state)
-    _close_appeal(game, command.appeal, "corrected", command.opinion)
-    _state_facts(ruleset, game, command.facts, command.reason)
-    return offer(ruleset, run_on(ruleset, game, state.question + 1), past)
-
-
-def _state_facts(ruleset: ArbitersRuleset[S], game: Game[S], raw: tuple[dict[str, Any], ...], reason: str) -> None:
-    facts = [ruleset.stated_fact(one) for one in raw]
-    game.emit(Corrected(reason=reason, count=len(facts)))
-    for number, fact in enumerate(facts, start=1):
-        try:
-            game.emit(fact)
-        except (KeyError, ValueError, AssertionError, AttributeError) as error:
-            raise Refusal("cannot-be-stated", fact=number, problem=str(error)) from error
-    problems = ruleset.problems(game.state)
-    if problems:
-        raise Refusal("impossible-position", problems=list(problems))
-    _void_illegal(ruleset, game)
-
-
-def _void_illegal(ruleset: Ruleset[S], game: Game[S]) -> None:
-    """Sealed answers that a correction has made illegal are asked anew."""
-    question = open_question(ruleset, game.state)
-    decisions = {one.player: one for one in question.decisions} if isinstance(question, Collect) else {}
-    for player, answer in sorted(game.state.answers.items()):
-        decision = decisions.get(player)
-        try:
-            if decision is not None and decision.kind == answer.kind:
-                decision.check(answer)
-                continue
-        except Refusal:
-            pass
-        game.emit(AnswerVoided(player=player, kind=answer.kind))
-
-
-def offer(ruleset: ArbitersRuleset[S], ruling: Ruling[S], past: Past) -> Ruling[S]:
-    """Offer struck-out answers to the questions that are open now, again and again while one is kept."""
-    facts = list(ruling.facts)
-    state = ruling.state
-    for _ in range(MOST_OFFERS):
-        found = _next_offer(ruleset, state, past)
-        if found is None:
-            return Ruling(tuple(facts), state)
-        given, answer = found
-        differs = compare(ruleset, state, past, given)
-        game = ruleset.game(state)
-        game.emit(
-            AnswerOffered(
-                given=given,
-                player=answer.player,
-                kind=answer.kind,
-                question=state.question,
-                kept=not differs,
-                differs=differs,
-            )
-        )
-        more: Ruling[S] = Ruling(tuple(game.facts), game.state)
-        if not differs:
-            more = apply_kept(ruleset, game, answer)
-        facts += more.facts
-        state = more.state
-    raise AssertionError("there are not so many answers in a game")
-
-
-def _next_offer(ruleset: ArbitersRuleset[S], state: S, past: Past) -> tuple[Given, Answer] | None:
-    """The first struck-out answer that an open question waits for."""
-    if not state.docket.pending:
-        return None
-    docket = state.docket
-    anew = docket.anew if docket.question == state.question else ()
-    open_now = [one for one in open_decisions(ruleset, state) if one.player not in anew]
-    for given in state.docket.pending:
-        answer = answer_at(past, given)
-        for decision in open_now:
-            same = decision.player == answer.player and decision.kind == answer.kind
-            if same and decision.default.about == answer.about:
-                return given, answer
-    return None
-
-
-def compare(ruleset: ArbitersRuleset[S], state: S, past: Past, given: Given) -> tuple[str, ...]:
-    """What differs between both lines for a struck-out answer; nothing if it is kept."""
-    answer = answer_at(past, given)
-    before = ruleset.footprint(state_before(ruleset, past, given), answer)
-    try:
-        now = ruleset.footprint(state, answer)
-    except Refusal as refusal:
-        return (f"refused: {refusal.code}",)
-    return before.differs(now)
+def check_version(expected: int | None, past: Past) -> None:
+    """Whoever was quicker, an arbiter or a player, has changed what this act was planned for."""
+    if expected is not None and expected != past.version:
+        raise Refusal("plan-out-of-date", expected=expected, version=past.version)
 
 
 def file_appeal(game: Game[S], command: FileAppeal, past_version: int, window: int) -> None:
@@ -329,10 +172,29 @@ def rule_on_appeal(game: Game[S], command: RuleOnAppeal) -> None:
         raise Refusal("opinion-missing")
     if command.outcome not in ("declined", "upheld"):
         raise Refusal("rewinds-and-corrections-name-their-appeal", outcome=command.outcome)
-    _close_appeal(game, command.appeal, command.outcome, command.opinion)
+    close_appeal(game, command.appeal, command.outcome, command.opinion)
 
 
-def _close_appeal(game: Game[S], number: int | None, outcome: Outcome, opinion: str) -> None:
+def read_secrets(game: Game[S], command: ReadSecrets, past_version: int, *, sealed: bool) -> None:
+    """Write down a read by privilege; with ``sealed`` nobody reads more of it than that, until the game ends."""
+    if not command.why.strip():
+        raise Refusal("why-missing")
+    game.emit(PrivilegeUsed(entry=past_version + 1, sealed=sealed))
+    game.emit(SecretsRead(who=command.who, what=command.what, why=command.why, sealed=sealed))
+
+
+def open_reads(game: Game[S], past: Past) -> None:
+    """The game has ended: tell everybody who had read its secrets."""
+    reads = tuple(
+        Read(entry, fact.who, fact.what, fact.why)
+        for entry in game.state.docket.reads
+        for fact in past.facts(entry)
+        if isinstance(fact, SecretsRead)
+    )
+    game.emit(SecretsReadOpened(reads=reads))
+
+
+def close_appeal(game: Game[S], number: int | None, outcome: Outcome, opinion: str) -> None:
     if number is None:
         return
     if number not in [appeal.number for appeal in game.state.docket.open_appeals]:

@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from domain.kernel.facts import Fact
+from domain.kernel.facts import NOBODY, Fact
 
 Outcome = Literal["declined", "upheld", "corrected", "rewound"]
 
@@ -34,18 +34,40 @@ class Appeal(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """Where a fork comes from: the game, its version and the digest of that entry, and why it was made."""
+    """Where a fork comes from: the game, its version and the digest of that entry, and why it was made.
+
+    ``hidden``: what was hidden there is the same here. Else it was drawn anew.
+    """
 
     game: str
     version: int
     digest: str
     purpose: str
+    hidden: bool = False
+
+
+class Read(msgspec.Struct, frozen=True):
+    """Secrets were read by privilege: in which entry that is written down, by whom, what, and why."""
+
+    entry: int
+    who: str
+    what: str
+    why: str
+
+
+class Struck(msgspec.Struct, frozen=True):
+    """Entries that no longer count, and the rewind that struck them out."""
+
+    first: int
+    last: int
+    by: int
 
 
 class Docket(msgspec.Struct, frozen=True, omit_defaults=True):
     """``struck`` are ranges of entries taken back, ``pending`` answers of them still to be offered again.
 
     ``anew`` are the players who are asked anew at the present ``question``; nothing more is offered for them there.
+    ``reads`` are the entries whose record of a read of secrets is still sealed.
     """
 
     struck: tuple[tuple[int, int], ...] = ()
@@ -55,10 +77,31 @@ class Docket(msgspec.Struct, frozen=True, omit_defaults=True):
     appeals: tuple[Appeal, ...] = ()
     engine: str = ""
     origin: Origin | None = None
+    reads: tuple[int, ...] = ()
 
     @property
     def open_appeals(self) -> tuple[Appeal, ...]:
         return tuple(appeal for appeal in self.appeals if appeal.outcome is None)
+
+    @property
+    def struck_now(self) -> tuple[Struck, ...]:
+        """What is struck out at present."""
+        return self.struck_out(self.struck[-1][1] + 1) if self.struck else ()
+
+    def struck_out(self, version: int) -> tuple[Struck, ...]:
+        """What is struck out of the first ``version`` entries, in order.
+
+        A rewind stands right behind the entries it takes back. One that is taken back itself counts no longer.
+        """
+        rewinds = {last + 1: first - 1 for first, last in self.struck}
+        found: list[Struck] = []
+        entry = version
+        while entry > 0:
+            before = rewinds.get(entry, entry - 1)
+            if before < entry - 1:
+                found.append(Struck(before + 1, entry - 1, entry))
+            entry = before
+        return tuple(reversed(found))
 
 
 class Rewound(Fact, frozen=True, tag=True):
@@ -120,6 +163,32 @@ class EngineAmended(Fact, frozen=True, tag=True):
     reason: str
 
 
+class PrivilegeUsed(Fact, frozen=True, tag=True):
+    """Somebody has read what his seat may not see. Who, what and why follows; ``sealed`` until the game ends."""
+
+    entry: int
+    sealed: bool = False
+
+
+class SecretsRead(Fact, frozen=True, tag=True):
+    """Who has read secrets by privilege, what, and why."""
+
+    who: str
+    what: str
+    why: str
+    sealed: bool = False
+
+    @property
+    def audience(self) -> tuple[str, ...] | None:
+        return NOBODY if self.sealed else None
+
+
+class SecretsReadOpened(Fact, frozen=True, tag=True):
+    """The game has ended: everybody learns who had read its secrets."""
+
+    reads: tuple[Read, ...]
+
+
 class Forked(Fact, frozen=True, tag=True):
     """This game is a fork and says so in its first entry."""
 
@@ -149,6 +218,10 @@ def evolve_docket(docket: Docket, fact: Fact) -> Docket:
             return change(docket, appeals=ruled)
         case EngineAmended():
             return change(docket, engine=fact.engine)
+        case PrivilegeUsed():
+            return change(docket, reads=(*docket.reads, fact.entry)) if fact.sealed else docket
+        case SecretsReadOpened():
+            return change(docket, reads=())
         case Forked():
             return change(docket, origin=fact.origin)
         case _:
@@ -163,5 +236,8 @@ DOCKET_FACTS: tuple[type[Fact], ...] = (
     AppealFiled,
     AppealRuled,
     EngineAmended,
+    PrivilegeUsed,
+    SecretsRead,
+    SecretsReadOpened,
     Forked,
 )

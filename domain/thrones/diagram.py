@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from domain.kernel.docket import Struck
 from domain.thrones.edition import Edition
 from domain.thrones.game import Game
 from domain.thrones.notation import short_order
@@ -25,6 +26,7 @@ def board(game: Game, view: View) -> str:
     parts.append(_tracks(state, prose, game.edition))
     parts.append(_houses(game, state, prose))
     parts.append(_awaited(state, prose, view))
+    parts.append(_docket(state, prose))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -83,6 +85,23 @@ def _houses(game: Game, state: State, prose: Prose) -> str:
             f" {state.power.get(house, 0):>5} {state.pool(house):>4}  {hand or '-'} / {pile or '-'}"
         )
     return "Houses\n" + "\n".join(rows)
+
+
+def _docket(state: State, prose: Prose) -> str:
+    """What the arbiter has taken back, and what lies before him."""
+    rows = [f"  struck out: {_range(one)}, by entry {one.by}" for one in state.docket.struck_now]
+    rows += [
+        f"  appeal {one.number} of {prose.name(one.player)} against entry {one.against} is open"
+        for one in state.docket.open_appeals
+    ]
+    if state.docket.origin is not None:
+        origin = state.docket.origin
+        rows.append(f"  this is a fork of {origin.game} at entry {origin.version}")
+    return "\n".join(["Arbiter", *rows]) if rows else ""
+
+
+def _range(one: Struck) -> str:
+    return f"entry {one.first}" if one.first == one.last else f"entries {one.first} to {one.last}"
 
 
 def _awaited(state: State, prose: Prose, view: View) -> str:

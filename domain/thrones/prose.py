@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from domain.kernel import docket
 from domain.kernel import facts as kernel
 from domain.thrones import facts as f
 from domain.thrones.edition import Edition
@@ -16,6 +17,13 @@ HOW = {
     "kept": " (kept from the struck-out line)",
     "forced": " (the only legal answer)",
     "default": " (deadline missed: the default)",
+}
+
+OUTCOMES = {
+    "declined": "declined",
+    "upheld": "the ruling is upheld",
+    "corrected": "the position is corrected",
+    "rewound": "the game is taken back",
 }
 
 NUMBERS = ("no", "a", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -141,11 +149,52 @@ def _won(p: Prose, x: f.GameWon) -> str:
     return f"{p.name(x.winner)} {why} and wins."
 
 
+def _rewound(p: Prose, x: docket.Rewound) -> str:
+    draws = " Everything not yet drawn is drawn anew." if x.redrawn else ""
+    struck = f"entry {x.first} is" if x.first == x.last else f"entries {x.first} to {x.last} are"
+    return f"The game stands again as after entry {x.to}; {struck} struck out: {_clause(x.reason)}.{draws}"
+
+
+def _offered(p: Prose, x: docket.AnswerOffered) -> str:
+    what = f"{p.name(x.player)}'s answer of entry {x.given.entry} ({x.kind})"
+    if x.kept:
+        return f"{what} rests on nothing that has changed and is kept."
+    return f"{what} is asked anew; what differs: {', '.join(x.differs)}."
+
+
+def _reads(p: Prose, x: docket.SecretsReadOpened) -> str:
+    told = "; ".join(f"entry {one.entry}, {one.who}: {one.what}, because {_clause(one.why)}" for one in x.reads)
+    return f"Secrets were read by privilege: {told}."
+
+
+def _clause(text: str) -> str:
+    """What somebody wrote, for the middle of a sentence."""
+    return " ".join(text.split()).rstrip(".")
+
+
 SENTENCES: dict[type[kernel.Fact], Callable[[Prose, Any], str]] = {
     kernel.Answered: _answered,
     kernel.AnswerTaken: _taken,
     kernel.SeedCommitted: lambda p, x: f"The seed of all draws is sealed; its commitment is {x.commitment[:16]}….",
     kernel.SeedOpened: lambda p, x: f"The seed is opened: {x.seed}.",
+    docket.Rewound: _rewound,
+    docket.Corrected: lambda p, x: f"The arbiter states {x.count} facts: {_clause(x.reason)}.",
+    docket.AnswerOffered: _offered,
+    docket.AnswerVoided: lambda p, x: f"{p.name(x.player)}'s sealed answer ({x.kind}) is no longer possible.",
+    docket.AppealFiled: lambda p, x: (
+        f"Appeal {x.number}: {p.name(x.player)} appeals against entry {x.against}: {_clause(x.statement)}."
+    ),
+    docket.AppealRuled: lambda p, x: f"Appeal {x.number}: {OUTCOMES[x.outcome]}. Opinion: {_clause(x.opinion) or '-'}.",
+    docket.EngineAmended: lambda p, x: f"From here on {x.engine} rules on the game: {_clause(x.reason)}.",
+    docket.PrivilegeUsed: lambda p, x: (
+        "Secrets are read by privilege"
+        + ("; who read what, and why, is opened when the game ends." if x.sealed else ".")
+    ),
+    docket.SecretsRead: lambda p, x: f"{x.who} reads {x.what}: {_clause(x.why)}.",
+    docket.SecretsReadOpened: _reads,
+    docket.Forked: lambda p, x: (
+        f"This game is a fork of {x.origin.game} at entry {x.origin.version}: {_clause(x.origin.purpose)}."
+    ),
     f.GameCreated: lambda p, x: f"A game of {p.edition.tables.name} begins: {p.listed(x.charter.houses)}.",
     f.PositionStated: lambda p, x: f"The position is stated: {x.reason}.",
     f.NeutralForcePlaced: lambda p, x: f"A neutral force of {x.strength} stands in {p.name(x.area)}.",

@@ -82,7 +82,7 @@ def _not_asked(p: Prose, x: Params) -> str:
 
 
 def _seat(p: Prose, x: Params) -> str:
-    house = p.name(x["player"]) if x.get("player") else "the organiser"
+    house = p.name(x["player"]) if x.get("player") else "the organiser or the arbiter"
     who = f"Seat {x['seat']}" if x.get("seat") else "The organiser"
     return f"{who} does not speak for {house}."
 
@@ -132,6 +132,11 @@ SENTENCES: dict[str, Callable[[Prose, Params], str]] = {
         f"An appeal is {x['outcome']} by the rewind or correction that names it, not by an opinion alone."
     ),
     "no-such-appeal": lambda p, x: f"No appeal {x['appeal']} is open.",
+    "plan-out-of-date": lambda p, x: (
+        f"The plan was made for version {x['expected']}, and the record has {x['version']} entries by now. Plan anew."
+    ),
+    "arbiter-plays": lambda p, x: f"{p.name(x['house'])}'s player cannot arbitrate: the charter does not allow it.",
+    "why-missing": lambda p, x: "Whoever reads secrets says why; it is written down.",
     "appeal-open": lambda p, x: f"The game stands still until appeal {_plain(x['appeals'])} is ruled on.",
     "unknown-engine": lambda p, x: f"The rules engine here is {x['known']}, not {x['engine']}.",
     # The command itself

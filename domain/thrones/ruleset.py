@@ -8,23 +8,28 @@ import msgspec
 
 from domain.kernel import facts as kernel
 from domain.kernel.arbiter import (
+    Act,
     Amend,
     Correct,
     FileAppeal,
     Footprint,
     Past,
+    ReadSecrets,
     Rewind,
     RuleOnAppeal,
     amend,
     correct,
     file_appeal,
     offer,
+    open_reads,
+    read_secrets,
     rewind,
     rule_on_appeal,
 )
 from domain.kernel.chance import shuffled
 from domain.kernel.commands import Command, PassDeadline, StateDraws
 from domain.kernel.decision import Answer, Decision
+from domain.kernel.docket import Forked
 from domain.kernel.procedure import Procedure
 from domain.kernel.refusal import Refusal
 from domain.kernel.ruleset import (
@@ -54,7 +59,7 @@ from domain.thrones.view import view
 
 EDITIONS: dict[str, Edition] = {"second-edition": SECOND_EDITION}
 
-ACTS = (Rewind, Correct, FileAppeal, RuleOnAppeal, Amend)
+ACTS = (Rewind, Correct, FileAppeal, RuleOnAppeal, Amend, ReadSecrets)
 """Commands of the arbiter, and the appeal that brings a matter before him."""
 
 STATED: Any = Union[tuple(STATABLE)]  # noqa: UP007  # built from a list
@@ -160,7 +165,11 @@ class Thrones:
         """
         ruling = self._decide(state, command, past)
         if ruling.state.docket.pending and past is not None and not isinstance(command, Rewind | Correct):
-            return offer(self.rules_of(ruling.state), ruling, past)
+            ruling = offer(self.rules_of(ruling.state), ruling, past)
+        if ruling.state.is_over and ruling.state.docket.reads and past is not None:
+            game = self.rules_of(ruling.state).game(ruling.state)
+            open_reads(game, past)
+            ruling = Ruling((*ruling.facts, *game.facts), game.state)
         return ruling
 
     def _decide(self, state: State, command: Command, past: Past | None) -> Ruling[State]:
@@ -170,6 +179,7 @@ class Thrones:
             raise Refusal("not-started")
         rules = self.rules_of(state)
         if isinstance(command, PassDeadline):
+            self._check_standstill(state)
             return miss_deadline(rules, state, command.player, command.question)
         if isinstance(command, StateDraws):
             if state.charter.chance != "imposed":
@@ -178,14 +188,20 @@ class Thrones:
         if isinstance(command, ACTS):
             assert past is not None, "an arbiter looks into the record"
             return self._act(rules, state, command, past)
-        if state.docket.open_appeals:
-            raise Refusal("appeal-open", appeals=[appeal.number for appeal in state.docket.open_appeals])
+        self._check_standstill(state)
         assert isinstance(command, HouseAnswer)
         check_names(rules.edition, state, command)
         return rule_on(rules, state, command)
 
+    def _check_standstill(self, state: State) -> None:
+        """While an appeal is open nobody answers, and no deadline runs out."""
+        if state.docket.open_appeals:
+            raise Refusal("appeal-open", appeals=[appeal.number for appeal in state.docket.open_appeals])
+
     def _act(self, rules: ThronesOf, state: State, command: Any, past: Past) -> Ruling[State]:
         """An act of the arbiter, or an appeal to him."""
+        if isinstance(command, Act) and command.plays and not state.charter.arbitration.arbiter_may_play:
+            raise Refusal("arbiter-plays", house=command.plays)
         if isinstance(command, Rewind):
             return rewind(rules, state, command, past)
         if isinstance(command, Correct):
@@ -197,6 +213,8 @@ class Thrones:
             file_appeal(game, command, past.version, state.charter.arbitration.appeal_window)
         elif isinstance(command, RuleOnAppeal):
             rule_on_appeal(game, command)
+        elif isinstance(command, ReadSecrets):
+            read_secrets(game, command, past.version, sealed=self.is_secret(state, command))
         else:
             amend(game, command, f"{self.name}/{self.version}")
         return Ruling(tuple(game.facts), game.state)
@@ -210,6 +228,8 @@ class Thrones:
         game = self._rules[command.charter.edition].game(state)
         charter = _dealt(command) if command.deal else command.charter
         game.emit(GameCreated(charter=charter), "2E-SET-1", "2E-SET-2", "2E-GEN-1")
+        if command.origin is not None:
+            game.emit(Forked(origin=command.origin))
         if command.seed and command.charter.chance != "imposed":
             game.seal_seed(command.seed)
         if command.position is None:
@@ -246,6 +266,8 @@ class Thrones:
         """Whether the body of a command may be read by its author only, at least until it is revealed."""
         if isinstance(command, StateDraws):
             return state.charter.chance == "imposed"  # elsewhere it is refused, and says nothing
+        if isinstance(command, ReadSecrets):
+            return state.charter.arbitration.secrets_log == "at-the-end" and not state.is_over
         if not isinstance(command, Answer):
             return isinstance(command, Start) or (isinstance(command, Rewind) and bool(command.seed))
         return command.kind in SECRET_KINDS

@@ -149,7 +149,7 @@ def start_of_fork(
     if state.is_over:
         raise Refusal("game-over")
     if memory is None:
-        hidden, who = with_(state.hidden, seed=""), "with all that is hidden"
+        hidden, who = _all(state.hidden), "with all that is hidden"
     else:
         hidden = _known(edition, state, memory, seed)
         state = with_(state, face_down={a: one for a, one in state.face_down.items() if one in hidden.answers})
@@ -162,7 +162,7 @@ def start_of_fork(
         position=with_(redacted(state), charter=charter, docket=Docket()),
         hidden=hidden,
         reason=f"that of {origin.game} after entry {origin.version}, {who}",
-        origin=origin,
+        origin=with_(origin, hidden=memory is None),
     )
 
 
@@ -170,9 +170,23 @@ def _charter(charter: Charter, seats: Mapping[str, HouseId], chance: str) -> Cha
     return with_(charter, seats=dict(sorted(seats.items())), chance=chance, engine=ENGINE)
 
 
+def _all(true: Hidden) -> Hidden:
+    """Everything but seeds: those are opened when the fork ends, and its origin may still run."""
+    return Hidden(
+        decks=true.decks,
+        answers=true.answers,
+        drafts=true.drafts,
+        seen=true.seen,
+        tides=true.tides,
+        stated=true.stated,
+    )
+
+
 def _known(edition: Edition, state: State, memory: Memory, seed: str) -> Hidden:
-    """The hidden part with what is not known drawn anew. Reads of the true one only what everybody can tell of it:
-    which decks there are, and who has drawn or seen a card."""
+    """The hidden part with what is not known drawn anew.
+
+    Of the true one it reads only what everybody can tell: which decks there are, who has drawn or seen a card.
+    """
     house, true = memory.house, state.hidden
     known = {deck: memory.deck(deck) for deck in true.decks}
     table = _on_the_table(edition, state)
@@ -193,7 +207,7 @@ def _known(edition: Edition, state: State, memory: Memory, seed: str) -> Hidden:
         decks=decks,
         answers={one: answer for one, answer in true.answers.items() if one == house},
         drafts={one: draft for one, draft in true.drafts.items() if one == house},
-        seen={one: decks["wildling"][0] for one in sorted(true.seen)},
+        seen=dict.fromkeys(sorted(true.seen), decks.get("wildling", ("",))[0]),
         tides=dict(zip(holders, tides, strict=False)),
     )
 
@@ -215,15 +229,13 @@ def _on_the_table(edition: Edition, state: State) -> CardId | None:
     return next((card for card, one in cards if one.__struct_config__.tag in running), None)
 
 
-def _redrawn(
-    seed: str, deck: Deck, pool: Iterable[CardId], known: tuple[CardId | None, ...]
-) -> tuple[CardId, ...]:
+def _redrawn(seed: str, deck: Deck, pool: Iterable[CardId], known: tuple[CardId | None, ...]) -> tuple[CardId, ...]:
     """The cards of a pool in a new order, those known in their places."""
-    left = Counter(pool)
-    places: list[CardId | None] = []
-    for card in known[: left.total()]:
-        places.append(card if card is not None and left[card] else None)
-        left.subtract([card] if places[-1] is not None else [])
-    places += [None] * (left.total() - places.count(None))
-    fresh = iter(shuffled(seed, f"{deck}/fork", tuple(sorted(left.elements()))))
+    left = sorted(pool)
+    places: list[CardId | None] = [None] * len(left)
+    for place, card in enumerate(known[: len(places)]):
+        if card in left:
+            left.remove(card)
+            places[place] = card
+    fresh = iter(shuffled(seed, f"{deck}/fork", left))
     return tuple(next(fresh) if card is None else card for card in places)

@@ -22,6 +22,7 @@ from domain.kernel.docket import (
     SecretsReadOpened,
 )
 from domain.kernel.facts import Fact
+from domain.kernel.procedure import Procedure
 from domain.kernel.refusal import Refusal
 from domain.kernel.ruleset import Game, Ruleset, State
 
@@ -91,7 +92,7 @@ class Act(Command, frozen=True, kw_only=True):
 
 
 class Rewind(Act, frozen=True, tag="rewind"):
-    """Take the game back to the state after entry ``to``. ``correction`` states facts there; see :mod:`arbiter`.
+    """Take the game back to the state after entry ``to``. ``correction`` states facts there; see :mod:`rewinding`.
 
     ``seed`` (32 bytes in hexadecimal) redraws everything not yet drawn. ``expected`` is the version that its plan
     was made for; once the record has grown, it is refused.

@@ -66,13 +66,15 @@ class Struck(msgspec.Struct, frozen=True):
 class Docket(msgspec.Struct, frozen=True, omit_defaults=True):
     """``struck`` are ranges of entries taken back, ``pending`` answers of them still to be offered again.
 
-    ``anew`` are the players who are asked anew at the present ``question``; nothing more is offered for them there.
+    At the present ``question`` the players ``anew`` are asked anew, and answers of those in ``again`` have been kept;
+    nothing more is offered for them there.
     ``reads`` are the entries whose record of a read of secrets is still sealed.
     """
 
     struck: tuple[tuple[int, int], ...] = ()
     pending: tuple[Given, ...] = ()
     anew: tuple[str, ...] = ()
+    again: tuple[str, ...] = ()
     question: int = 0
     appeals: tuple[Appeal, ...] = ()
     engine: str = ""
@@ -125,7 +127,8 @@ class Corrected(Fact, frozen=True, tag=True):
 class AnswerOffered(Fact, frozen=True, tag=True):
     """A struck-out answer came up again: ``kept`` when nothing it rests on has changed, else its player is asked anew.
 
-    ``differs`` names what has changed, in words that betray no secret.
+    ``differs`` names what has changed, in words that betray no secret. ``question`` is 0 for drafts, and for answers
+    whose question has not come up at its time.
     """
 
     given: Given
@@ -195,6 +198,19 @@ class Forked(Fact, frozen=True, tag=True):
     origin: Origin
 
 
+def _offered(docket: Docket, fact: AnswerOffered) -> Docket:
+    left = tuple(one for one in docket.pending if one != fact.given)
+    if not fact.question:
+        return msgspec.structs.replace(docket, pending=left)
+    same = fact.question == docket.question
+    anew, again = (docket.anew, docket.again) if same else ((), ())
+    if fact.kept:
+        again = (*again, fact.player)
+    else:
+        anew = (*anew, fact.player)
+    return msgspec.structs.replace(docket, pending=left, anew=anew, again=again, question=fact.question)
+
+
 def evolve_docket(docket: Docket, fact: Fact) -> Docket:
     """The docket after a fact of this module."""
     change = msgspec.structs.replace
@@ -202,11 +218,7 @@ def evolve_docket(docket: Docket, fact: Fact) -> Docket:
         case Rewound():
             return change(docket, struck=(*docket.struck, (fact.first, fact.last)), pending=fact.pending)
         case AnswerOffered():
-            left = tuple(one for one in docket.pending if one != fact.given)
-            if fact.kept:
-                return change(docket, pending=left)
-            anew = docket.anew if fact.question == docket.question else ()
-            return change(docket, pending=left, anew=(*anew, fact.player), question=fact.question)
+            return _offered(docket, fact)
         case AppealFiled():
             filed = Appeal(fact.number, fact.against, fact.player, fact.statement)
             return change(docket, appeals=(*docket.appeals, filed))

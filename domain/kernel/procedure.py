@@ -28,6 +28,9 @@ class Procedure(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field="
         """The same procedure at another step, with some locals changed."""
         return msgspec.structs.replace(self, step=step, **locals_)
 
+    def weighed(self, game: Any) -> None:
+        """Read what a secret answer is weighed against besides its options: that much belongs to its footprint."""
+
     def sealed(self, game: Any, answer: Any) -> None:
         """Called after each answer that is given in turn but stays face down: the place for its public side."""
 

@@ -142,9 +142,12 @@ def resume(ruleset: Ruleset[S], state: S) -> Ruling[S]:
     return _advance(game, game.stack(), state.question)
 
 
-def run_on(ruleset: Ruleset[S], game: Game[S], number: int) -> Ruling[S]:
-    """Go on from the stack of a state that an arbiter has stated, under the next number of a question."""
-    return _advance(game, game.stack(), number)
+def run_on(ruleset: Ruleset[S], game: Game[S], number: int, first: tuple[Procedure, ...] = ()) -> Ruling[S]:
+    """Go on from the stack of a state that an arbiter has stated, under the next number of a question.
+
+    The procedures ``first`` are carried out before anything else.
+    """
+    return _advance(game, [*game.stack(), *first], number)
 
 
 def apply_kept(ruleset: Ruleset[S], game: Game[S], answer: Answer) -> Ruling[S]:

@@ -272,6 +272,11 @@ def _units_stood_up(state: State, fact: f.UnitsStoodUp) -> State:
     )
 
 
+def _seed_sealed(state: State, fact: kernel.SeedSealed) -> State:
+    former = (*state.hidden.former, state.hidden.seed) if state.hidden.seed else state.hidden.former
+    return _hidden(state, seed=fact.seed, former=former)
+
+
 def _draws_stated(state: State, fact: kernel.DrawsStated) -> State:
     pile = (*state.hidden.stated.get(fact.deck, ()), fact.cards)
     return _hidden(state, stated=_put(state.hidden.stated, fact.deck, pile))
@@ -297,7 +302,7 @@ EVOLVERS: dict[type[kernel.Fact], Callable[[State, Any], State]] = {
     kernel.DraftKept: lambda s, x: _hidden(s, drafts=_put(s.hidden.drafts, x.player, x.answer)),
     kernel.AnswersOpened: lambda s, x: _hidden(s, answers={}, drafts={}),
     kernel.Awaiting: lambda s, x: with_(s, frames=x.frames, question=x.question, awaited=x.awaited),
-    kernel.SeedSealed: lambda s, x: _hidden(s, seed=x.seed),
+    kernel.SeedSealed: _seed_sealed,
     kernel.SeedCommitted: _nothing,
     kernel.SeedOpened: _nothing,
     kernel.DrawsStated: _draws_stated,

@@ -1,14 +1,15 @@
 """Footprints: what an answer rests on. Found by ruling on it with everything that is read written down.
 
 The options it was chosen from and the values of all reads, by name: units of an area, an order, a track, a
-hand, a House's Power. Two lines of a game on which these are equal rule alike on the answer. Where a ruling
-ends and the next turn is sought, reading ends too, and the recount of control all over the board is not
-read for its own sake.
+hand, a House's Power, a local of a procedure. Two lines of a game on which these are equal rule alike on the
+answer. Reading ends where somebody is asked or the next turn is sought; what is looked for all over the board
+(control, lost ports, orders without units) is not read for its own sake. docs/taking-back.md has the reasons.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from types import FunctionType, MethodType
 from typing import Any
 
 import msgspec
@@ -21,6 +22,8 @@ from domain.kernel.refusal import GameEnded, Refusal
 from domain.kernel.ruleset import Ruleset
 from domain.thrones.edition import Edition
 from domain.thrones.game import Game
+from domain.thrones.pieces import BLADE
+from domain.thrones.procedures.support import eligible_orders
 from domain.thrones.state import State
 
 UNREAD = frozenset({"frames", "question", "awaited", "docket", "charter", "format", "control", "victory", "combats"})
@@ -119,6 +122,25 @@ class TracedHidden:
         return self._reads.note(f"hidden.{name}", found)
 
 
+class TracedFrame:
+    """A procedure whose locals are noted when a step reads them."""
+
+    def __init__(self, frame: Procedure, reads: Reads) -> None:
+        self._frame = frame
+        self._reads = reads
+
+    def __getattr__(self, name: str) -> Any:
+        kind = type(self._frame)
+        if name in kind.__struct_fields__:
+            return self._reads.note(f"{kind.__name__}.{name}", getattr(self._frame, name))
+        if name == "at":
+            return self._frame.at
+        found = getattr(kind, name)
+        if isinstance(found, property):
+            return found.__get__(self)
+        return MethodType(found, self) if isinstance(found, FunctionType) else found
+
+
 class TracingGame(Game):
     """A game that writes down what its rules read, and applies facts to the plain position."""
 
@@ -171,17 +193,48 @@ def footprint(ruleset: Ruleset[State], edition: Edition, state: State, answer: A
     decision = next((one for one in decisions if one.player == answer.player and one.kind == answer.kind), None)
     if decision is None or decision.default.about != answer.about:
         raise Refusal("not-asked")
-    decision.check(answer)
+    _check(decision, answer)
     # What the question looked at is in its options; of a secret one, others' options too, which are not this player's.
     reads.noted.clear()
-    if state.combat is not None:
-        for name in ("combat", "march"):
-            reads.note(name, getattr(state, name))
-        reads.note(f"units_in({state.combat.area})", state.units_in(state.combat.area))
     options = _encode([decision.options, decision.secret, decision.facts])
+    game.state.hidden.seen.get(answer.player)
+    game.state.hidden.tides.get(answer.player)
+    _look_at_fight(game)
+    frame: Any = TracedFrame(stack[-1], reads)
     if isinstance(question, Wait):
-        _trace(game, stack, getattr(stack[-1], question.then)(game, answer))
+        _trace(game, stack, getattr(frame, question.then)(game, answer))
+        if state.combat is None:
+            _look_at_fight(game)
+    else:
+        frame.weighed(game)
     return Footprint(options, reads.noted)
+
+
+def _check(decision: Any, answer: Any) -> None:
+    """Raise Refusal for an illegal answer. The default stands even where nobody could give it (2E-CP-6)."""
+    if answer.tentative:
+        decision.options.check_draft(answer)
+    elif answer != decision.default:
+        decision.check(answer)
+
+
+def _look_at_fight(game: TracingGame) -> None:
+    """Whoever decides in a combat, or begins one, looks at what it will be decided by (2E-CBT-18 to 2E-CBT-28)."""
+    state = game.state
+    combat = state.combat
+    if combat is None:
+        return
+    game.reads.note("march", game.plain.state.march)
+    game.reads.note("used", game.plain.state.used)
+    state.units_in(combat.area)
+    state.orders.get(combat.area)
+    state.garrisons.get(combat.area)
+    for areas in eligible_orders(game, combat.area).values():
+        for area in areas:
+            state.units_in(area)
+            state.orders.get(area)
+    state.tracks.get("fiefdoms")
+    state.tokens.get(BLADE)
 
 
 def _trace(game: TracingGame, stack: list[Procedure], result: Any) -> None:
@@ -198,7 +251,7 @@ def _trace(game: TracingGame, stack: list[Procedure], result: Any) -> None:
                 stack[-1] = result
             if not stack or stack[-1].step in type(stack[-1]).turns:
                 return
-            result = getattr(stack[-1], stack[-1].step)(game)
-    except GameEnded:
-        return
+            result = getattr(TracedFrame(stack[-1], game.reads), stack[-1].step)(game)
+    except (GameEnded, Refusal):
+        return  # a Refusal: a draw from outside that has not been stated yet
     raise AssertionError("a ruling never needs so many steps")

@@ -18,20 +18,18 @@ from domain.kernel.arbiter import (
     Rewind,
     RuleOnAppeal,
     amend,
-    correct,
     file_appeal,
-    offer,
     open_reads,
     read_secrets,
-    rewind,
     rule_on_appeal,
 )
-from domain.kernel.chance import shuffled
+from domain.kernel.chance import commitment, shuffled
 from domain.kernel.commands import Command, PassDeadline, StateDraws
 from domain.kernel.decision import Answer, Decision
-from domain.kernel.docket import Forked
+from domain.kernel.docket import Docket, Forked
 from domain.kernel.procedure import Procedure
 from domain.kernel.refusal import Refusal
+from domain.kernel.rewinding import correct, offer, rewind
 from domain.kernel.ruleset import (
     Citations,
     Ruling,
@@ -52,6 +50,7 @@ from domain.thrones.footprint import footprint
 from domain.thrones.game import Game
 from domain.thrones.invariants import problems
 from domain.thrones.known import check_names
+from domain.thrones.procedures.control import Consequences
 from domain.thrones.procedures.setup import Play
 from domain.thrones.start import Start
 from domain.thrones.state import Hidden, State
@@ -101,21 +100,34 @@ class ThronesOf:
 
     # What the acts of an arbiter need
 
-    def restated(self, position: State, reason: str) -> tuple[kernel.Fact, ...]:
-        return (
-            PositionStated(position=redacted(position), reason=reason),
-            HiddenStated(hidden=position.hidden),
-        )
+    def restated(self, state: State, position: State, reason: str) -> tuple[kernel.Fact, ...]:
+        """The position, without the docket, which stays as it is; no seed that was drawn from is forgotten."""
+        known = (*position.hidden.former, *state.hidden.former, state.hidden.seed)
+        former = tuple(seed for seed in dict.fromkeys(known) if seed not in ("", position.hidden.seed))
+        bare = msgspec.structs.replace(redacted(position), docket=Docket())
+        hidden = msgspec.structs.replace(position.hidden, former=former)
+        facts: list[kernel.Fact] = [PositionStated(position=bare, reason=reason), HiddenStated(hidden=hidden)]
+        if hidden.seed != state.hidden.seed:
+            facts.append(kernel.SeedCommitted(commitment=commitment(hidden.seed), rules=("2E-GEN-17",)))
+        return tuple(facts)
 
     def redraw(self, game: Any, seed: str) -> None:
-        """New seed, new commitment; what lies in the decks is shuffled again, what is discarded stays."""
-        if not _is_seed(seed):
+        """New seed, new commitment; what lies in the decks is shuffled again, what is discarded or drawn stays.
+
+        A wildling card that is being looked at stays on top. With imposed chance there is nothing to shuffle here:
+        draws are stated from now on.
+        """
+        hidden = game.state.hidden
+        if game.state.charter.chance == "imposed":
+            return
+        if not _is_seed(seed) or seed in (*hidden.former, hidden.seed):
             raise Refusal("seed-missing", ("2E-GEN-17",))
         game.seal_seed(seed)
-        for deck in sorted(game.state.hidden.decks):
-            cards = game.state.hidden.decks[deck]
-            order = shuffled(seed, f"{deck}/redrawn/{len(game.state.docket.struck)}", tuple(sorted(cards)))
-            game.emit(DeckRedrawn(deck=deck, cards=order), "2E-GEN-17")
+        for deck in sorted(hidden.decks):
+            drawn = 1 if deck == "wildling" and hidden.seen else 0
+            top, rest = hidden.decks[deck][:drawn], hidden.decks[deck][drawn:]
+            order = shuffled(seed, f"{deck}/redrawn/{len(game.state.docket.struck)}", tuple(sorted(rest)))
+            game.emit(DeckRedrawn(deck=deck, cards=(*top, *order)), "2E-GEN-17")
 
     def stated_fact(self, raw: dict[str, Any]) -> kernel.Fact:
         try:
@@ -128,14 +140,23 @@ class ThronesOf:
         return problems(self.game(state))
 
     def footprint(self, state: State, answer: Answer) -> Footprint:
+        found = footprint(self, self.edition, state, answer)
         if state.charter.arbitration.kept_when == "view":
+            state = msgspec.structs.replace(state, docket=Docket(), question=0)
             seen = view(state, answer.player, open_decisions(self, state, replaceable=True))
-            rule_on(self, state, answer)
-            return Footprint(encoded_view(seen), {})
-        return footprint(self, self.edition, state, answer)
+            found = Footprint(found.options, {**found.reads, "view": encoded_view(seen)})
+        return found
 
-    def must_redraw(self, state: State) -> bool:
-        return state.is_over and state.charter.chance != "imposed"
+    def must_redraw(self, position: State, opened: frozenset[str]) -> bool:
+        return position.hidden.seed in opened and position.charter.chance != "imposed"
+
+    def follows(self, game: Any) -> tuple[Procedure, ...]:
+        """Control and what follows from it, unless a march is half done: then its end sees to it (2E-CTL-16)."""
+        return () if game.state.march or game.state.combat or game.state.is_over else (Consequences(),)
+
+    def occasion(self, state: State) -> int:
+        """The round."""
+        return state.round
 
 
 class Thrones:
@@ -164,7 +185,8 @@ class Thrones:
         ``past`` is the record so far; acts of an arbiter look into it.
         """
         ruling = self._decide(state, command, past)
-        if ruling.state.docket.pending and past is not None and not isinstance(command, Rewind | Correct):
+        if ruling.state.docket.pending and not isinstance(command, Rewind | Correct):
+            assert past is not None, "struck-out answers are looked up in the record"
             ruling = offer(self.rules_of(ruling.state), ruling, past)
         if ruling.state.is_over and ruling.state.docket.reads and past is not None:
             game = self.rules_of(ruling.state).game(ruling.state)

@@ -97,9 +97,13 @@ class Standing(msgspec.Struct, frozen=True):
 
 
 class Hidden(msgspec.Struct, frozen=True):
-    """What not everybody may see (2E-HID-1): the seed, the order of decks, sealed answers, cards seen alone."""
+    """What not everybody may see (2E-HID-1): the seed, the order of decks, sealed answers, cards seen alone.
+
+    ``former`` are other seeds that the game has drawn from, which rewinds have replaced or taken back.
+    """
 
     seed: str = ""
+    former: tuple[str, ...] = ()
     decks: dict[Deck, tuple[CardId, ...]] = {}
     answers: dict[HouseId, AnyAnswer] = {}
     drafts: dict[HouseId, AssignOrders] = {}

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from domain.kernel.arbiter import Past, Rewind, answer_at
+from domain.kernel.arbiter import Past, Rewind
 from domain.kernel.docket import AnswerOffered, Given
 from domain.kernel.facts import Fact, SeedOpened
+from domain.kernel.rewinding import answer_at
 from domain.kernel.ruleset import Ruling
 from domain.thrones import facts as f
 from domain.thrones.pieces import HouseId

@@ -80,11 +80,14 @@ class Abilities(Procedure, frozen=True, tag=True):
 
     def ask(self, game: Game) -> Next:
         combat = game.combat
-        house = next(one for one, card in sorted(self._cards(combat).items()) if card == self.current)
+        house = next((one for one, card in sorted(self._cards(combat).items()) if card == self.current), None)
         text = text_of(game, self.current)
         effect = timed(text, self.timing)
         assert isinstance(effect, Asks)
-        words = effect.words(game, combat, house)
+        words = effect.words(game, combat, house) if house else ()
+        if house is None or not words:
+            # A correction has taken away what there was to decide.
+            return self.at("begin", current="")
         answer = CardAbility(house=house, area=combat.area, ability=effect.key, choice=effect.default or words[0])
         optional = ("2E-HC-8",) if effect.default in ("none", "keep", "leave") else ()
         rules = ("2E-DP-33", text.rule, RULE_OF_TIMING[self.timing], *optional)

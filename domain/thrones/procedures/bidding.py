@@ -48,6 +48,12 @@ class ClashOfKings(Procedure, frozen=True, tag=True):
         game.emit(f.PowerAnnounced(power=power), "2E-COK-2", "2E-HID-3")
         return self.at("bid")
 
+    def weighed(self, game: Game) -> None:
+        """Everybody's Power is announced; the holder of the Iron Throne token will settle ties."""
+        for house in self.former[self.name]:
+            game.state.power.get(house)
+        game.state.tokens.get(THRONE)
+
     def bid(self, game: Game) -> Next:
         """2E-DP-6: secret and simultaneous; without available Power the bid is 0 (2E-COK-8)."""
         questions: list[Decision[Any]] = []

@@ -75,7 +75,7 @@ class Casualties(Procedure, frozen=True, tag=True):
         swords = sum(line.amount for line in icon_lines(game, combat, combat.winner, "swords"))
         walls = sum(line.amount for line in icon_lines(game, combat, combat.loser, "fortifications"))
         units = eligible(game, combat, combat.loser)
-        number = min(swords - walls, size(units))
+        number = min(max(0, swords - walls), size(units))
         answer = c.Casualties(house=combat.loser, area=combat.area, units=default_units(units, number))
         rules = ("2E-CAS-4", "2E-CAS-6", "2E-CAS-7")
         return Wait(decision(answer, SomeUnits(units, number, rules), "2E-DP-36", *rules, "2E-DP-41"), then="give_up")
@@ -104,6 +104,8 @@ class Casualties(Procedure, frozen=True, tag=True):
         combat = game.combat
         struck = combat.opponent(self.skulls[-1])
         units = eligible(game, combat, struck)
+        if not units:
+            return self.at("skull")
         answer = c.SkullCasualty(house=struck, area=combat.area, units=default_units(units, 1))
         rules = ("2E-TOB-9", "2E-TOB-10")
         return Wait(decision(answer, SomeUnits(units, 1, rules), "2E-DP-37", *rules, "2E-DP-41"), then="skull_taken")

@@ -16,6 +16,13 @@ from domain.thrones.procedures.hands import refill
 from domain.thrones.procedures.retreat import returning_loss
 
 
+def remove_stray_orders(game: Game) -> None:
+    """Orders in areas without units leave the board (2E-CUP-9)."""
+    for area, placed in sorted(game.state.orders.items()):
+        if area not in game.state.units:
+            game.emit(f.OrderRemoved(house=placed.house, area=area, order=placed.token), "2E-CUP-9")
+
+
 class CombatCleanUp(Procedure, frozen=True, tag=True):
     """Orders, entry, control, cards, abilities after combat, orders without units."""
 
@@ -112,9 +119,6 @@ class CombatCleanUp(Procedure, frozen=True, tag=True):
         return Do(Abilities(timing="after", played=self.played), then=self.at("empty_areas"))
 
     def empty_areas(self, game: Game) -> Next:
-        """Orders in areas without units leave the board (2E-CUP-9)."""
-        for area, placed in sorted(game.state.orders.items()):
-            if area not in game.state.units:
-                game.emit(f.OrderRemoved(house=placed.house, area=area, order=placed.token), "2E-CUP-9")
+        game.recount(remove_stray_orders)
         game.emit(f.CombatEnded(area=game.combat.area), "2E-CUP-8", "2E-CUP-10")
         return Done()

@@ -16,7 +16,7 @@ from domain.thrones.procedures.abilities import Abilities
 from domain.thrones.procedures.casualties import Casualties
 from domain.thrones.procedures.cleanup import CombatCleanUp
 from domain.thrones.procedures.retreat import Retreat
-from domain.thrones.procedures.strength import count, icon_lines
+from domain.thrones.procedures.strength import count, icon_lines, initial_lines
 from domain.thrones.procedures.support import CallForSupport
 
 
@@ -45,6 +45,12 @@ class Combat(Procedure, frozen=True, tag=True):
             occasion = f"tides/round-{game.state.round}/{game.state.combats[-1]}/{nth}"
             game.shuffle("tides", game.edition.tides_deck, occasion, "2E-TOB-3", "2E-TOB-1")
         return self.at("cards")
+
+    def weighed(self, game: Game) -> None:
+        """The hands, which are open, and the strength before cards."""
+        for house in game.combat.combatants:
+            game.state.hands.get(house)
+            initial_lines(game, game.combat, house)
 
     def cards(self, game: Game) -> Next:
         """Step 3a: each combatant chooses a card in secret (2E-CBT-21)."""

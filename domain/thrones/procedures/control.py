@@ -41,6 +41,14 @@ def announce_victory_markers(game: Game) -> None:
             game.emit(f.VictorySet(house=house, areas=areas), "2E-VIC-1", "2E-CTL-16")
 
 
+def lost_port(game: Game) -> AreaId | None:
+    """The first port with Ships whose land area has another controller (point (4) of 2E-CTL-16)."""
+    for port in game.board.ports:
+        if game.state.house_in(port) not in (None, game.controller(port)):
+            return port
+    return None
+
+
 class Consequences(Procedure, frozen=True, tag=True):
     """What follows a completed group of moves (2E-CTL-16): control, victory, ports."""
 
@@ -56,26 +64,28 @@ class Consequences(Procedure, frozen=True, tag=True):
         return self.at("ports")
 
     def ports(self, game: Game) -> Next:
-        """Point (4): ships in ports whose land area has another controller."""
-        for port in game.board.ports:
-            holder, owner = game.state.house_in(port), game.controller(port)
-            if holder is None or holder == owner:
-                continue
-            units = game.state.units_in(port)
-            rules = ("2E-PRT-13", "2E-PRT-16") if owner else ("2E-PRT-15",)
-            game.destroy(holder, port, units, *rules, "2E-PRT-1", "2E-PRT-2", "2E-CTL-2")
-            order = game.state.orders.get(port)
-            if order:
-                removed = f.OrderRemoved(house=order.house, area=port, order=order.token)
-                game.emit(removed, "2E-PRT-14" if owner else "2E-PRT-15")
-            if owner:
-                return self.at("capture", port=port, removed=size(units))
-        return Done()
+        """Point (4), port by port."""
+        port = game.recount(lost_port)
+        if port is None:
+            return Done()
+        holder, owner = game.state.house_in(port), game.controller(port)
+        assert holder is not None
+        units = game.state.units_in(port)
+        rules = ("2E-PRT-13", "2E-PRT-16") if owner else ("2E-PRT-15",)
+        game.destroy(holder, port, units, *rules, "2E-PRT-1", "2E-PRT-2", "2E-CTL-2")
+        order = game.state.orders.get(port)
+        if order:
+            removed = f.OrderRemoved(house=order.house, area=port, order=order.token)
+            game.emit(removed, "2E-PRT-14" if owner else "2E-PRT-15")
+        if owner:
+            return self.at("capture", port=port, removed=size(units))
+        return self.at("ports")
 
     def capture(self, game: Game) -> Next:
         """The new owner may place Ships of his own (2E-PRT-13)."""
         owner = game.controller(self.port)
-        assert owner is not None
+        if owner is None or game.state.house_in(self.port) is not None:
+            return self.at("ports", port="", removed=0)
         most = self._most(game, owner)
         answer = CaptureShips(house=owner, port=self.port, ships=most)
         options = Amount("ships", most, ("2E-PRT-13", "2E-PRT-3", "2E-SUP-8"))

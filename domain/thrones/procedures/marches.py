@@ -212,6 +212,9 @@ class MarchOrders(Procedure, frozen=True, tag=True):
     def declare(self, game: Game) -> Next:
         """2E-DP-25: one March order with all its moves."""
         options = march_options(game, self.house, self.area, self.target, self.granted)
+        if not options.origins:
+            # A correction has taken the order away.
+            return self.at("next_house")
         answer = MarchOrder(house=self.house, area=next(iter(options.origins)))
         rules = ("2E-DP-25", "2E-MAR-1", "2E-MAR-11", "2E-ACT-2", "2E-ACT-4")
         question = decision(answer, options, *rules, asked_anyway=True)

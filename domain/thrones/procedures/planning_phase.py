@@ -6,6 +6,7 @@ from typing import Any
 
 from domain.kernel.decision import Decision
 from domain.kernel.procedure import Collect, Done, Next, Procedure, Wait
+from domain.kernel.refusal import Refusal
 from domain.thrones import facts as f
 from domain.thrones.commands import AssignOrders, Raven, RavenCard
 from domain.thrones.game import Game, decision
@@ -47,7 +48,7 @@ def assignments(game: Game, house: HouseId) -> Assignments:
 def default_orders(game: Game, house: HouseId, options: Assignments) -> dict[AreaId, OrderId]:
     """2E-DP-42: what was kept, then the first legal unused token for each area in canonical order."""
     kept = game.state.hidden.drafts.get(house)
-    orders: dict[AreaId, OrderId] = dict(kept.orders) if kept is not None else {}
+    orders: dict[AreaId, OrderId] = dict(kept.orders) if kept is not None and fits(options, kept) else {}
     stars = options.stars - sum(options.tokens[token] for token in orders.values())
     plain = [token for token, star in options.tokens.items() if not star]
     special = [token for token, star in options.tokens.items() if star]
@@ -60,6 +61,15 @@ def default_orders(game: Game, house: HouseId, options: Assignments) -> dict[Are
         stars -= options.tokens[token]
         orders[area] = token
     return orders
+
+
+def fits(options: Assignments, draft: AssignOrders) -> bool:
+    """Whether a draft is still legal as far as it goes; a correction may have changed that."""
+    try:
+        options.check_draft(draft)
+    except Refusal:
+        return False
+    return True
 
 
 class PlanningPhase(Procedure, frozen=True, tag=True):

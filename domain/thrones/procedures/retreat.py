@@ -124,6 +124,8 @@ class Retreat(Procedure, frozen=True, tag=True):
         assert combat.loser is not None and combat.winner is not None
         units = participating(game, combat, combat.loser)
         areas, _ = legal_areas(game, combat.loser, units)
+        if not areas:
+            return self.at("begin")
         robb = noted(game, combat, combat.winner, "retreat-area") is not None and not self.left_to_loser
         decider = combat.winner if robb else combat.loser
         answer = RetreatArea(house=decider, area=combat.area, choice=areas[0])

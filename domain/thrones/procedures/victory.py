@@ -52,5 +52,6 @@ def declare_winner(game: Game, reason: Literal["areas", "rounds"], among: Iterab
         rules += ["2E-VIC-4"] if reason == "areas" else []
     game.emit(f.GameWon(winner=winner, ranking=table, reason=reason), *rules, "2E-VIC-9")
     if game.state.charter.chance != "imposed":
-        game.emit(SeedOpened(seed=game.state.hidden.seed), "2E-GEN-17")
+        for seed in (*game.state.hidden.former, game.state.hidden.seed):
+            game.emit(SeedOpened(seed=seed), "2E-GEN-17")
     raise GameEnded

@@ -104,6 +104,13 @@ class WildlingAttack(Procedure, frozen=True, tag=True):
         game.emit(f.PowerAnnounced(power=power), "2E-WLD-3", "2E-HID-3")
         return self.at("bid")
 
+    def weighed(self, game: Game) -> None:
+        """The strength of the wildlings, and what everybody has to bid."""
+        self.strength(game)
+        for house in self.participants(game):
+            game.state.power.get(house)
+        game.state.tokens.get(THRONE)
+
     def bid(self, game: Game) -> Next:
         """2E-DP-8."""
         questions: list[Decision[Any]] = []

@@ -1,0 +1,346 @@
+"""Rewinds and corrections, and what of the struck-out answers is kept.
+
+A rewind restates the position after an earlier entry. With ``causal`` the struck-out answers are offered
+again, in order, on the corrected line: an answer is kept when it is still legal and its *footprint* is the
+same on both lines, i.e. the options it was chosen from and everything that it and its ruling read. Kept
+answers are part of the entry that makes them possible, as forced answers are; the others are asked anew.
+
+An answer is named by the place where its player gave it, however often it has been kept since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from domain.kernel.arbiter import ArbitersRuleset, Correct, Footprint, Past, Rewind, check_version, close_appeal
+from domain.kernel.decision import Answer, Decision
+from domain.kernel.docket import AnswerOffered, AnswerVoided, Corrected, Docket, Given, Rewound
+from domain.kernel.facts import Answered, AnswerSealed, AnswerTaken, DraftKept, DrawsStated, Fact, SeedOpened
+from domain.kernel.procedure import Collect
+from domain.kernel.refusal import Refusal
+from domain.kernel.ruleset import Game, Ruleset, Ruling, State, apply_kept, open_decisions, run_on
+
+S = TypeVar("S", bound=State)
+
+MOST_OFFERS = 5_000
+
+NO_LONGER_ASKED = "no-longer-asked"
+"""What differs when the question of an answer has not come up at its time."""
+
+BROKEN = (AssertionError, AttributeError, IndexError, KeyError, StopIteration, TypeError, ValueError)
+"""What rules raise in a position that nobody can go on from."""
+
+
+# Lines
+
+
+def line_to(docket: Docket, version: int) -> tuple[int, ...]:
+    """The entries that lead to a version: what rewinds have struck out is left out, the rewinds are not."""
+    back = {last + 1: first - 1 for first, last in docket.struck}
+    found = []
+    entry = version
+    while entry:
+        found.append(entry)
+        entry = back.get(entry, entry - 1)
+    return tuple(reversed(found))
+
+
+def after_it(docket: Docket, to: int, version: int) -> tuple[int, ...]:
+    """Entries that followed ``to``: on its own line, and on the present line where that is another."""
+    here, now = line_to(docket, to), line_to(docket, version)
+    if to in now:
+        return now[now.index(to) + 1 :]
+    left = min(last for first, last in docket.struck if first <= to <= last)
+    own = line_to(docket, left)
+    return (*own[own.index(to) + 1 :], *(entry for entry in now if entry not in here))
+
+
+# Answers on the record
+
+
+def answers_in(past: Past, entry: int) -> Iterable[Given]:
+    """The answers and drafts of an entry, each by the place where it was given; a missed deadline counts as an answer.
+
+    Answers that the rules force are left out: they come by themselves.
+    """
+    facts = past.facts(entry)
+    for number, fact in enumerate(facts):
+        first = number
+        if isinstance(fact, AnswerSealed):
+            first -= 1
+            taken = facts[first]
+            how = taken.how if isinstance(taken, AnswerTaken) else "forced"
+        elif isinstance(fact, Answered):
+            how = fact.how
+        elif isinstance(fact, DraftKept):
+            how = "kept" if number and _keeps(facts[number - 1], fact) else "given"
+        else:
+            continue
+        if how == "kept":
+            offered = facts[first - 1]
+            assert isinstance(offered, AnswerOffered)
+            yield offered.given
+        elif how != "forced":
+            yield Given(entry, number)
+
+
+def _keeps(offered: Fact, fact: DraftKept[Any]) -> bool:
+    return isinstance(offered, AnswerOffered) and offered.kept and offered.player == fact.player
+
+
+def _told(past: Past, given: Given) -> Answered[Any] | AnswerSealed[Any] | DraftKept[Any]:
+    fact = past.facts(given.entry)[given.fact]
+    assert isinstance(fact, Answered | AnswerSealed | DraftKept)
+    return fact
+
+
+def answer_at(past: Past, given: Given) -> Answer:
+    """The answer that a place on the record holds."""
+    answer: Answer = _told(past, given).answer
+    return answer
+
+
+def state_before(ruleset: Ruleset[S], past: Past, given: Given) -> S:
+    """The state in which an answer was given."""
+    state: S = past.state(given.entry - 1)
+    facts = past.facts(given.entry)
+    upto = given.fact - 1 if isinstance(facts[given.fact], AnswerSealed) else given.fact
+    for fact in facts[:upto]:
+        state = ruleset.evolve(state, fact)
+    return state
+
+
+def struck_out(ruleset: Ruleset[S], docket: Docket, past: Past, to: int) -> tuple[Given, ...]:
+    """The answers to offer again after a rewind to an entry, in order; those still waiting from earlier ones too."""
+    there = {given for entry in line_to(docket, to) for given in answers_in(past, entry)}
+    later = [given for entry in after_it(docket, to, past.version) for given in answers_in(past, entry)]
+    found = [given for given in dict.fromkeys((*later, *docket.pending)) if given not in there]
+    last = {_replaces(ruleset, past, given): given for given in found}
+    return tuple(given for given in found if last[_replaces(ruleset, past, given)] == given)
+
+
+def _replaces(ruleset: Ruleset[S], past: Past, given: Given) -> tuple[object, ...]:
+    """Of secret answers and drafts of a player to one question only the last counts; other answers have no rival."""
+    fact = _told(past, given)
+    if isinstance(fact, Answered):
+        return (given,)
+    return (type(fact), fact.player, state_before(ruleset, past, given).question)
+
+
+# Rewinds and corrections
+
+
+def rewind(ruleset: ArbitersRuleset[S], state: S, command: Rewind, past: Past) -> Ruling[S]:
+    """Take the game back. Raises Refusal when there is no such entry or a redraw is due."""
+    check_version(command.expected, past)
+    if not 1 <= command.to < past.version:
+        raise Refusal("no-such-entry", unknown=True, entry=command.to, last=past.version)
+    target: S = past.state(command.to)
+    if not target.frames and not target.is_over:
+        raise Refusal("no-such-entry", unknown=True, entry=command.to, last=past.version)
+    if ruleset.must_redraw(target, _opened(past)) and not command.seed:
+        raise Refusal("must-redraw", entry=command.to)
+    game = ruleset.game(state)
+    close_appeal(game, command.appeal, "rewound", command.opinion)
+    game.emit(
+        Rewound(
+            to=command.to,
+            first=command.to + 1,
+            last=past.version,
+            reason=command.reason,
+            redrawn=bool(command.seed),
+            pending=struck_out(ruleset, state.docket, past, command.to) if command.causal else (),
+        )
+    )
+    for fact in ruleset.restated(state, target, command.reason):
+        game.emit(fact)
+    if command.seed:
+        ruleset.redraw(game, command.seed)
+    else:
+        _state_draws_again(game, past, after_it(state.docket, command.to, past.version))
+    if not command.correction:
+        return offer(ruleset, run_on(ruleset, game, state.question + 1), past)
+    _state_facts(ruleset, game, command.correction, command.reason)
+    return offer(ruleset, _go_on(ruleset, game, state.question + 1), past)
+
+
+def _opened(past: Past) -> frozenset[str]:
+    """The seeds that everybody knows."""
+    facts = (fact for entry in range(1, past.version + 1) for fact in past.facts(entry))
+    return frozenset(fact.seed for fact in facts if isinstance(fact, SeedOpened))
+
+
+def _state_draws_again(game: Game[Any], past: Past, entries: tuple[int, ...]) -> None:
+    """Draws from outside that were stated later have been made all the same."""
+    for entry in entries:
+        for fact in past.facts(entry):
+            if isinstance(fact, DrawsStated):
+                game.emit(fact)
+
+
+def correct(ruleset: ArbitersRuleset[S], state: S, command: Correct, past: Past) -> Ruling[S]:
+    """State facts on the present position and go on from there, in the middle of a combat too."""
+    check_version(command.expected, past)
+    if not command.facts:
+        raise Refusal("nothing-stated")
+    game = ruleset.game(state)
+    close_appeal(game, command.appeal, "corrected", command.opinion)
+    _state_facts(ruleset, game, command.facts, command.reason)
+    return offer(ruleset, _go_on(ruleset, game, state.question + 1), past)
+
+
+def _state_facts(ruleset: ArbitersRuleset[S], game: Game[S], raw: tuple[dict[str, Any], ...], reason: str) -> None:
+    facts = [ruleset.stated_fact(one) for one in raw]
+    game.emit(Corrected(reason=reason, count=len(facts)))
+    for number, fact in enumerate(facts, start=1):
+        try:
+            game.emit(fact)
+        except BROKEN as error:
+            raise Refusal("cannot-be-stated", fact=number, problem=str(error)) from error
+    try:
+        problems = ruleset.problems(game.state)
+        _void_illegal(ruleset, game)
+    except BROKEN as error:
+        raise Refusal("impossible-position", problems=[f"the rules fail in it ({type(error).__name__})"]) from error
+    if problems:
+        raise Refusal("impossible-position", problems=list(problems))
+
+
+def _go_on(ruleset: ArbitersRuleset[S], game: Game[S], number: int) -> Ruling[S]:
+    """Run on from a corrected position; one that the rules cannot go on from is refused."""
+    try:
+        return run_on(ruleset, game, number, ruleset.follows(game))
+    except BROKEN as error:
+        problem = f"the game cannot go on from it ({type(error).__name__})"
+        raise Refusal("impossible-position", problems=[problem]) from error
+
+
+def _void_illegal(ruleset: Ruleset[S], game: Game[S]) -> None:
+    """Sealed answers that a correction has made illegal are asked anew."""
+    if not game.state.answers:
+        return
+    frame = game.stack()[-1]
+    question = getattr(frame, frame.step)(ruleset.game(game.state))
+    decisions = {one.player: one for one in question.decisions} if isinstance(question, Collect) else {}
+    for player, answer in sorted(game.state.answers.items()):
+        decision = decisions.get(player)
+        if decision is None or decision.kind != answer.kind or not _is_legal(decision, answer):
+            game.emit(AnswerVoided(player=player, kind=answer.kind))
+
+
+def _is_legal(decision: Decision[Any], answer: Answer) -> bool:
+    try:
+        decision.check(answer)
+    except Refusal:
+        return False
+    return True
+
+
+# Offers
+
+
+class _Offers:
+    """Offering struck-out answers in one ruling. Footprints on the old lines are taken once."""
+
+    def __init__(self, ruleset: ArbitersRuleset[S], past: Past) -> None:
+        self.ruleset: ArbitersRuleset[Any] = ruleset
+        self.past = past
+        self._before: dict[Given, Footprint] = {}
+        self._occasions: dict[Given, int] = {}
+
+    def next(self, state: Any) -> tuple[Given, int, tuple[str, ...]] | None:
+        """The next answer to be offered, the number of the question, and what differs.
+
+        Where several answers would fit a question (a House makes several marches in a round), the one that was
+        given to just this question is kept, wherever it stands; if there is none, the first is asked anew.
+        """
+        docket = state.docket
+        if docket.open_appeals or not docket.pending:
+            return None
+        now = self.ruleset.occasion(state)
+        for given in docket.pending:
+            if state.is_over or self._occasion(given) < now:
+                return given, 0, (NO_LONGER_ASKED,)
+        settled = {*docket.anew, *docket.again} if docket.question == state.question else set()
+        asked = [one for one in open_decisions(self.ruleset, state, replaceable=True) if one.player not in settled]
+        for given in docket.pending:
+            if self._fits(asked, given, now):
+                return self._choice(state, asked, given, now)
+        return None
+
+    def _choice(
+        self, state: Any, asked: list[Decision[Any]], first: Given, now: int
+    ) -> tuple[Given, int, tuple[str, ...]]:
+        differs = self.compare(state, first)
+        if isinstance(_told(self.past, first), DraftKept):
+            return first, 0, differs
+        if differs:
+            player = answer_at(self.past, first).player
+            for given in state.docket.pending:
+                answer = answer_at(self.past, given)
+                rival = given != first and answer.player == player and self._fits(asked, given, now)
+                if rival and not isinstance(_told(self.past, given), DraftKept) and not self.compare(state, given):
+                    return given, state.question, ()
+        return first, state.question, differs
+
+    def _occasion(self, given: Given) -> int:
+        if given not in self._occasions:
+            self._occasions[given] = self.ruleset.occasion(self.past.state(given.entry - 1))
+        return self._occasions[given]
+
+    def _fits(self, asked: list[Decision[Any]], given: Given, now: int) -> bool:
+        """Whether an open question waits for such an answer, and at the same time of the game."""
+        answer = answer_at(self.past, given)
+        return self._occasion(given) == now and any(
+            one.player == answer.player and one.kind == answer.kind and one.default.about == answer.about
+            for one in asked
+        )
+
+    def compare(self, state: Any, given: Given) -> tuple[str, ...]:
+        """What differs between both lines for a struck-out answer; nothing if it is kept.
+
+        That it is no longer legal means that its options differ; why it is not might betray what it says.
+        """
+        answer = answer_at(self.past, given)
+        if given not in self._before:
+            self._before[given] = self.ruleset.footprint(state_before(self.ruleset, self.past, given), answer)
+        try:
+            now = self.ruleset.footprint(state, answer)
+        except Refusal:
+            return ("options",)
+        return self._before[given].differs(now)
+
+    def keep(self, game: Game[Any], given: Given) -> Ruling[Any]:
+        fact = _told(self.past, given)
+        if isinstance(fact, DraftKept):
+            game.emit(fact)
+            return Ruling(tuple(game.facts), game.state)
+        return apply_kept(self.ruleset, game, fact.answer)
+
+
+def offer(ruleset: ArbitersRuleset[S], ruling: Ruling[S], past: Past) -> Ruling[S]:
+    """Offer struck-out answers to the questions that are open now, again and again while one is kept."""
+    facts = list(ruling.facts)
+    state = ruling.state
+    offers = _Offers(ruleset, past)
+    for _ in range(MOST_OFFERS):
+        found = offers.next(state)
+        if found is None:
+            break
+        given, question, differs = found
+        answer = answer_at(past, given)
+        game = ruleset.game(state)
+        offered = AnswerOffered(
+            given=given, player=answer.player, kind=answer.kind, question=question, kept=not differs, differs=differs
+        )
+        game.emit(offered)
+        try:
+            more = offers.keep(game, given) if not differs else Ruling(tuple(game.facts), game.state)
+        except Refusal:
+            break  # a draw that comes from outside has not been stated yet; the answer waits for it
+        facts += more.facts
+        state = more.state
+    else:
+        raise AssertionError("there are not so many answers in a game")
+    return Ruling(tuple(facts), state)

@@ -21,19 +21,35 @@ from events.envelope import encode, utc_now
 from events.store import Store, translated
 
 ORGANISER = "organiser"
+ARBITER = "arbiter"
 OPERATOR_FILE = "operator.token"
 
 
 class Caller(msgspec.Struct, frozen=True):
-    """Who asks: the public, a seat, the organiser of one game, or the operator of the server."""
+    """Who asks: the public, a seat, the organiser or an arbiter of one game, or the operator of the server.
+
+    An arbiter has a ``name``; ``plays`` is his seat, where he plays in the game himself. He does not speak for it.
+    """
 
     role: str = "public"
     seat: str | None = None
+    name: str = ""
+    plays: str = ""
 
     @property
     def is_organiser(self) -> bool:
         """Whether the caller may run the game: its organiser, or the operator."""
         return self.role in (ORGANISER, "operator")
+
+    @property
+    def is_arbiter(self) -> bool:
+        """Whether the caller may take back, correct and rule on appeals: an arbiter, or the operator."""
+        return self.role in (ARBITER, "operator")
+
+    @property
+    def called(self) -> str:
+        """The caller as the record names him."""
+        return f"{ARBITER} {self.name}" if self.role == ARBITER else self.role
 
 
 PUBLIC = Caller()
@@ -57,12 +73,13 @@ def operator_token(directory: Path) -> str:
     return token
 
 
-class Issue(msgspec.Struct, frozen=True):
-    """A token was issued: for a seat or the organiser, by whom, when."""
+class Issue(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A token was issued: for a seat, the organiser or ``arbiter:NAME`` (``plays``: his seat), by whom, when."""
 
     who: str
     by: str
     at: str
+    plays: str = ""
 
 
 def _random() -> str:
@@ -92,6 +109,18 @@ class Tokens:
         return token
 
     @translated
+    def issue_arbiter(self, game: str, name: str, plays: str = "", by: str = "operator") -> str:
+        """A new token for an arbiter. ``plays`` is his seat, if he has one; the charter says whether he may."""
+        token = f"{ARBITER}-{game}.{self._make()}"
+        who = f"{ARBITER}:{name}"
+        with self._client.pipeline(transaction=True) as both:
+            both.hset(self._key(game, "tokens"), who, digest(token))
+            both.hset(self._key(game, "arbiters"), name, plays)
+            both.rpush(self._key(game, "issues"), encode(Issue(who, by, self._clock(), plays)))
+            both.execute()
+        return token
+
+    @translated
     def issues(self, game: str) -> tuple[Issue, ...]:
         """Every token that was ever issued for a game, oldest first."""
         return tuple(
@@ -109,6 +138,10 @@ class Tokens:
         for who, kept in self._client.hgetall(self._key(game, "tokens")).items():
             if hmac.compare_digest(kept, wanted):
                 name = who.decode()
+                if name.startswith(f"{ARBITER}:"):
+                    name = name.removeprefix(f"{ARBITER}:")
+                    plays = self._client.hget(self._key(game, "arbiters"), name) or b""
+                    return Caller(ARBITER, None, name, plays.decode())
                 return Caller(ORGANISER) if name == ORGANISER else Caller("seat", name)
         return None
 

@@ -1,0 +1,389 @@
+"""The arbiter's bench: what he may ask before he acts, how he acts, and what is written down about it.
+
+It stands beside the desk, for command line and HTTP alike. Whatever it shows of the hidden side of a game that still
+runs is first recorded as an entry of that game: who, what, why.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from api.desk import Desk, LogEntry, NotAllowed
+from api.tokens import Caller
+from domain.kernel.arbiter import Act, Correct, FileAppeal, Past, ReadSecrets, Rewind
+from domain.kernel.docket import (
+    AnswerOffered,
+    AnswerVoided,
+    Corrected,
+    Given,
+    PrivilegeUsed,
+    Rewound,
+    SecretsRead,
+    SecretsReadOpened,
+)
+from domain.kernel.facts import AnswerSealed, AnswersOpened, DraftKept, Fact
+from domain.kernel.refusal import Refusal
+from domain.kernel.ruleset import Ruling
+from domain.thrones import facts as f
+from domain.thrones.diagram import board
+from domain.thrones.notation import format_answer
+from domain.thrones.prose import Prose
+from domain.thrones.ruleset import THRONES
+from domain.thrones.state import Hidden, State
+from domain.thrones.taking_back import Exposed, Offered, plan
+from domain.thrones.view import View, view
+from events import codec
+from events.envelope import Receipt, Refused, Stored, encode
+from events.past import Record
+
+Ruled = Callable[[Receipt], Any]
+"""Sees to it that a submission is ruled on, as far as that can be done now."""
+
+
+class PlanOutOfDate(Exception):
+    """The record has grown since a plan was made; nothing was recorded."""
+
+    def __init__(self, expected: int, version: int) -> None:
+        super().__init__(f"The plan was made for version {expected}, and the record has {version} entries by now.")
+        self.expected = expected
+        self.version = version
+
+
+class PlannedAnswer(msgspec.Struct, frozen=True):
+    """A struck-out answer: ``kept``, ``asked anew`` with what differs, or ``offered later``.
+
+    ``said`` is the answer itself, where it is public or the reader has given a reason to see it.
+    """
+
+    entry: int
+    house: str
+    kind: str
+    said: str
+    outcome: str
+    differs: tuple[str, ...]
+
+
+class PlanOfRewind(msgspec.Struct, frozen=True):
+    """What a rewind would do. ``version`` is the record it was made for; apply it with that version.
+
+    With ``redraw`` new draws are made when it is applied, so what is offered behind the first of them may come out
+    otherwise than here.
+    """
+
+    game: str
+    version: int
+    to: int
+    struck: tuple[int, ...]
+    exposed: tuple[Exposed, ...]
+    answers: tuple[PlannedAnswer, ...]
+    kept: int
+    asked_anew: int
+    offered_later: int
+    redraw: bool
+
+
+class PlanOfCorrection(msgspec.Struct, frozen=True):
+    """What a correction would state, in English, and what would become of answers that are in."""
+
+    game: str
+    version: int
+    stated: tuple[str, ...]
+    answers: tuple[PlannedAnswer, ...]
+
+
+class Perspective(msgspec.Struct, frozen=True):
+    """A game as one House knew it at a version, beside the truth.
+
+    Seed and order of the decks belong to the truth only once the game has ended.
+    """
+
+    game: str
+    version: int
+    house: str
+    known: View
+    truth: State
+    hidden: Hidden
+
+
+class ReadOfSecrets(msgspec.Struct, frozen=True):
+    """A read by privilege. ``who``, ``what`` and ``why`` are null while they are sealed."""
+
+    entry: int
+    at: str
+    who: str | None
+    what: str | None
+    why: str | None
+
+
+class Bench:
+    """The arbiter's side of a desk. ``ruled`` is asked to have a submission ruled on before something is shown."""
+
+    def __init__(self, desk: Desk, ruled: Ruled) -> None:
+        self.desk = desk
+        self.ruled = ruled
+
+    # Who may
+
+    def check(self, game: str, caller: Caller) -> None:
+        """Raise unless the caller may do an arbiter's work in a game."""
+        if not caller.is_arbiter:
+            raise NotAllowed("an arbiter")
+        state: State = self.desk.line(game).state
+        self.check_seat(state, caller.plays)
+
+    @staticmethod
+    def check_seat(state: State, seat: str) -> None:
+        """Raise when an arbiter plays in the game and its charter does not allow that."""
+        if seat and not state.charter.arbitration.arbiter_may_play:
+            raise Refusal("arbiter-plays", house=state.charter.seats.get(seat, seat))
+
+    # Secrets
+
+    def write_down(self, game: str, caller: Caller, what: str, why: str) -> None:
+        """Record that the caller reads what his seat may not see. What he then gets was announced before."""
+        if not why.strip():
+            raise Refusal("why-missing")
+        command = ReadSecrets(who=caller.called, what=what, why=why.strip())
+        self.ruled(self.desk.submit(game, caller, encode(command), cause="system"))
+
+    def reads(self, game: str) -> tuple[ReadOfSecrets, ...]:
+        """Every read by privilege as everybody may know of it now."""
+        found: dict[int, ReadOfSecrets] = {}
+        for stored in self.desk.store.entries(game):
+            if b'"fact":"PrivilegeUsed"' not in stored.public and b'"fact":"SecretsReadOpened"' not in stored.public:
+                continue
+            shown = codec.redact(stored, None)
+            entry = codec.entry(shown)
+            for fact in self.desk.judge.codec.facts(shown, entry):
+                match fact:
+                    case PrivilegeUsed():
+                        found[entry.seq] = ReadOfSecrets(entry.seq, entry.at, None, None, None)
+                    case SecretsRead():
+                        found[entry.seq] = ReadOfSecrets(entry.seq, entry.at, fact.who, fact.what, fact.why)
+                    case SecretsReadOpened():
+                        for one in fact.reads:
+                            at = found[one.entry].at
+                            found[one.entry] = ReadOfSecrets(one.entry, at, one.who, one.what, one.why)
+                    case _:
+                        pass
+        return tuple(found.values())
+
+    def perspective(self, game: str, caller: Caller, house: str, at: int | None, why: str = "") -> Perspective:
+        """A game as a House knew it, beside the truth: for everybody once it has ended, else for an arbiter."""
+        now: State = self.desk.line(game).state
+        if house not in now.houses:
+            raise Refusal("unknown-house", unknown=True, house=house, known=list(now.houses))
+        line = self.desk.line(game, at)
+        if not now.is_over:
+            self.check(game, caller)
+            self.write_down(game, caller, f"the perspective of {house} at version {line.version}", why)
+        state: State = line.state
+        hidden = state.hidden if now.is_over else msgspec.structs.replace(state.hidden, seed="", decks={}, stated={})
+        known = view(state, house, THRONES.decisions(state, replaceable=True))
+        return Perspective(game, line.version, house, known, THRONES.public(state), hidden)
+
+    # Plans
+
+    def _past(self, game: str) -> tuple[State, Record]:
+        line = self.desk.line(game)
+        entries = self.desk.store.entries
+        past = Record(self.desk.judge, lambda after, upto: entries(game, after, upto - after))
+        past.version = line.version
+        return line.state, past
+
+    def plan_rewind(
+        self, game: str, caller: Caller, command: Rewind, *, redraw: bool = False, why: str = ""
+    ) -> PlanOfRewind:
+        """What a rewind would do. Nothing is recorded, unless answers have to be opened for it that are still sealed.
+
+        Then a reason must be given; with one, the answers themselves are shown.
+        """
+        self.check(game, caller)
+        command = self._signed(game, caller, command)
+        if redraw:
+            command = msgspec.structs.replace(command, seed=os.urandom(32).hex())
+        made = self._plan_rewind(game, command, redraw)
+        if made is None or why.strip():
+            state: State = self.desk.line(game).state
+            if not state.is_over:
+                self.write_down(game, caller, f"the plan of a rewind to entry {command.to}, answers included", why)
+            made = self._plan_rewind(game, command, redraw, opened=True)
+        assert made is not None, "an opened plan tells everything"
+        return made
+
+    def _plan_rewind(self, game: str, command: Rewind, redraw: bool, *, opened: bool = False) -> PlanOfRewind | None:
+        """The plan; None when it would tell of answers that are still sealed."""
+        state, past = self._past(game)
+        ruling = THRONES.decide(state, command, past)
+        made = plan(ruling, command, past, redraw=redraw)
+        if not opened and not state.is_over and any(_is_sealed(past, one.given) for one in made.answers):
+            return None
+        answers = tuple(self._answer(past, one) for one in made.answers)
+        outcomes = [one.outcome for one in answers]
+        return PlanOfRewind(
+            game=game,
+            version=made.version,
+            to=made.to,
+            struck=made.struck,
+            exposed=tuple(self._exposed(past, one, opened) for one in made.exposed),
+            answers=answers,
+            kept=outcomes.count("kept"),
+            asked_anew=outcomes.count("asked anew"),
+            offered_later=outcomes.count("offered later"),
+            redraw=redraw,
+        )
+
+    def _answer(self, past: Past, one: Offered) -> PlannedAnswer:
+        fact: Any = past.facts(one.given.entry)[one.given.fact]
+        return PlannedAnswer(
+            one.given.entry, one.player, one.kind, format_answer(fact.answer), one.outcome, one.differs
+        )
+
+    def _exposed(self, past: Past, one: Exposed, opened: bool) -> Exposed:
+        """With the card that a House has seen alone, for a reader who has given a reason."""
+        if opened:
+            for fact in past.facts(one.entry):
+                if isinstance(fact, f.WildlingCardSeen | f.TidesCardDrawn) and one.to == (fact.house,):
+                    return msgspec.structs.replace(one, detail=fact.card)
+        return one
+
+    def plan_correction(self, game: str, caller: Caller, command: Correct) -> PlanOfCorrection:
+        """What a correction of the present position would do."""
+        self.check(game, caller)
+        state, past = self._past(game)
+        ruling: Ruling[State] = THRONES.decide(state, self._signed(game, caller, command), past)
+        prose = Prose(self.desk.edition(state))
+        return PlanOfCorrection(
+            game, past.version, tuple(self._stated(ruling.facts, prose)), tuple(self._offered(past, ruling.facts))
+        )
+
+    def _stated(self, facts: tuple[Fact, ...], prose: Prose) -> Iterator[str]:
+        """What the arbiter states, and which answers it makes void; nothing of what the game does with it."""
+        at = next(number for number, fact in enumerate(facts) if isinstance(fact, Corrected))
+        corrected = facts[at]
+        assert isinstance(corrected, Corrected)
+        for number, fact in enumerate(facts):
+            if at <= number <= at + corrected.count or isinstance(fact, AnswerVoided):
+                yield prose.line(fact) or type(fact).__name__
+
+    def _offered(self, past: Past, facts: tuple[Fact, ...]) -> Iterator[PlannedAnswer]:
+        for fact in facts:
+            if isinstance(fact, AnswerOffered):
+                outcome = "kept" if fact.kept else "asked anew"
+                said = "" if _is_sealed(past, fact.given) else self._said(past, fact.given)
+                yield PlannedAnswer(fact.given.entry, fact.player, fact.kind, said, outcome, fact.differs)
+
+    def _said(self, past: Past, given: Given) -> str:
+        fact: Any = past.facts(given.entry)[given.fact]
+        return format_answer(fact.answer)
+
+    # Acts
+
+    def _signed(self, game: str, caller: Caller, command: Any) -> Any:
+        """An act with the name of the arbiter, whatever it said before."""
+        state: State = self.desk.line(game).state
+        plays = state.charter.seats.get(caller.plays, "") if caller.plays else ""
+        return msgspec.structs.replace(command, by=caller.name or caller.role, plays=plays)
+
+    def act(
+        self,
+        game: str,
+        caller: Caller,
+        command: Act,
+        *,
+        expected: int | None = None,
+        redraw: bool = False,
+        key: str = "",
+        correlation: str = "",
+    ) -> Receipt:
+        """Take an arbiter's act in. ``expected`` is the version that it was planned for; PlanOutOfDate if it is not.
+
+        Whoever comes in between the check and the ruling makes it a refused entry.
+        """
+        self.check(game, caller)
+        signed = self._signed(game, caller, command)
+        if isinstance(signed, Rewind | Correct):
+            signed = msgspec.structs.replace(signed, expected=expected)
+        if isinstance(signed, Rewind):
+            signed = msgspec.structs.replace(signed, seed=os.urandom(32).hex() if redraw else "")
+        own_key = f"{caller.called.replace(' ', ':')}:{key}" if key else ""
+        known = self.desk.sent_before(game, caller, own_key)
+        if known is not None:
+            signed = self._as_before(signed, bytes(known.command))
+        elif expected is not None:
+            self._check_version(game, expected)
+        return self.desk.submit(
+            game, caller, encode(signed), key=own_key, seen=expected, cause="arbiter", correlation=correlation
+        )
+
+    def _check_version(self, game: str, expected: int) -> None:
+        version = self.desk.store.version(game)
+        if version != expected:
+            raise PlanOutOfDate(expected, version)
+
+    def _as_before(self, signed: Any, known: bytes) -> Any:
+        """Sent again under its key, a rewind has the seed that was drawn the first time."""
+        if not isinstance(signed, Rewind) or not signed.seed:
+            return signed
+        seed = msgspec.json.decode(known).get("seed", "")
+        return msgspec.structs.replace(signed, seed=seed or signed.seed)
+
+    def appeal(
+        self, game: str, caller: Caller, against: int, statement: str, *, key: str = "", correlation: str = ""
+    ) -> Receipt:
+        """A seat appeals against an entry."""
+        if caller.role != "seat":
+            raise NotAllowed("a seat")
+        state: State = self.desk.line(game).state
+        house = self.desk.house_of(state, caller)
+        assert house is not None, "every seat has a House"
+        command = FileAppeal(house=house, against=against, statement=statement)
+        return self.desk.submit(game, caller, encode(command), key=key, correlation=correlation)
+
+    def told(self, game: str, stored: Stored) -> LogEntry:
+        """The entry that answers an act, for whoever sent it: also why it was refused, where that is sealed."""
+        prose = Prose(self.desk.edition(self.desk.line(game).state))
+        shown = self.desk.readable(stored, None, prose)
+        entry = codec.entry(stored)
+        if isinstance(entry.verdict, Refused) and entry.verdict.sealed is not None:
+            body = bytes(stored.sealed[entry.verdict.sealed].body)
+            return msgspec.structs.replace(shown, verdict=msgspec.json.decode(body, type=Refused))
+        return shown
+
+
+def _is_sealed(past: Past, given: Given) -> bool:
+    """Whether an answer has never left its envelope."""
+    fact = past.facts(given.entry)[given.fact]
+    if not isinstance(fact, AnswerSealed):
+        return isinstance(fact, DraftKept)
+    for entry in range(given.entry, past.version + 1):
+        facts = past.facts(entry)[given.fact + 1 if entry == given.entry else 0 :]
+        for fact in facts:
+            if isinstance(fact, AnswersOpened):
+                return False
+            if isinstance(fact, Rewound):
+                return True
+    return True
+
+
+def picture(found: Perspective) -> str:
+    """A perspective as text: the board as the House saw it, then what it could not see."""
+    state = found.known.position
+    if not state.charter.edition:
+        return "The game has not begun."
+    game = THRONES.rules_of(state).game(state)
+    prose = Prose(game.edition)
+    hidden = found.hidden
+    rows = [
+        f"  {prose.name(house)} has answered: {format_answer(one)}" for house, one in sorted(hidden.answers.items())
+    ]
+    rows += [f"  {prose.name(house)} has drafted: {format_answer(one)}" for house, one in sorted(hidden.drafts.items())]
+    rows += [f"  {prose.name(house)} has seen {prose.name(card)}" for house, card in sorted(hidden.seen.items())]
+    rows += [f"  {prose.name(house)} has drawn {prose.name(card)}" for house, card in sorted(hidden.tides.items())]
+    rows += [f"  {deck}: {', '.join(map(prose.name, cards))}" for deck, cards in sorted(hidden.decks.items())]
+    truth = "\n".join(rows) or "  nothing was hidden"
+    return f"As {prose.name(found.house)} knew it\n\n{board(game, found.known)}\n\nThe truth beside it\n{truth}"

@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from api.desk import Desk
 from api.errors import Edge, unauthenticated
+from api.forking import is_closed
 from api.tokens import Caller
 from api.watch import Watch
 from api.wire import JSON, to_bytes
@@ -69,6 +70,10 @@ def caller_of(request: Request, game: str) -> Caller:
         if desk.tokens.is_for_another_game(game, token):
             raise Edge(403, "token-of-another-game", "This token is for another game.")
         raise unauthenticated("token-unknown", "This token is nobody's here. It may have been replaced by a new one.")
+    if caller.role == "public" and is_closed(desk, game):
+        raise unauthenticated(
+            "token-missing", "This fork tells of a game that still runs: it needs a token of its own."
+        )
     request.state.seat = caller.seat or caller.role
     return caller
 

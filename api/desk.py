@@ -11,7 +11,7 @@ import re
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -19,6 +19,7 @@ import redis
 
 from api.tokens import ORGANISER, Caller, Tokens
 from domain.kernel.decision import Decision
+from domain.kernel.docket import Origin
 from domain.kernel.facts import Fact
 from domain.kernel.refusal import Refusal
 from domain.thrones import diagram
@@ -144,6 +145,7 @@ class Desk:
         self.signer = signer
         self.warm = Warm()
         self._past: OrderedDict[tuple[str, int], Line] = OrderedDict()
+        self._origins: dict[str, Origin | None] = {}
         self._lock = threading.Lock()  # for the two above
 
     # Games
@@ -174,13 +176,27 @@ class Desk:
         seed = seed or ("" if chance == "imposed" else os.urandom(32).hex())
         start = Start(charter=charter, seed=seed, deal=deal, decks=dict(decks or {}))
         THRONES.decide(THRONES.blank(), start)  # what cannot begin is refused before anything is stored
-        opening = submission(start, seat=None, at=self.clock(), cause="system", key=key or secrets.token_hex(16))
-        receipt = self._signed(self.store.create(game, THRONES.name, THRONES.version, opening), 0, GENESIS)
-        self.ring(game)
+        receipt = self.begin(game, start, key)
         names = sorted(charter.seats)
         issued = {seat: self.tokens.issue(game, seat) for seat in names}
         sitting = {seat: None if deal else house for seat, house in sorted(charter.seats.items())}
         return NewGame(game, receipt, self.tokens.issue(game, ORGANISER), sitting, issued)
+
+    def begin(self, game: str, start: Start, key: str = "") -> Receipt:
+        """Store a game whose first entry will answer ``start``. Raises GameExists, BadGameId."""
+        opening = submission(start, seat=None, at=self.clock(), cause="system", key=key or secrets.token_hex(16))
+        receipt = self._signed(self.store.create(game, THRONES.name, THRONES.version, opening), 0, GENESIS)
+        self.ring(game)
+        return receipt
+
+    def origin(self, game: str) -> Origin | None:
+        """Where a fork comes from; None for what is no fork, or has no entry yet."""
+        if game not in self._origins:
+            first = self.store.entry(game, 1)
+            if first is None:
+                return None
+            self._origins[game] = codec.origin_of(first)
+        return self._origins[game]
 
     def _charter(
         self, edition: str, players: int, switches: Mapping[str, str], seats: Mapping[str, str] | None, chance: str
@@ -192,9 +208,7 @@ class Desk:
             raise Refusal("wrong-number-of-players", ("2E-SET-1",), players=players, allowed=counts)
         houses = tuple(sorted(EDITIONS[edition].players(players).houses))
         given = dict(seats) if seats is not None else {secrets.token_hex(4): house for house in houses}
-        for seat in given:
-            if not _SEAT.fullmatch(seat) or seat == ORGANISER:
-                raise Refusal("bad-seat", seat=seat)
+        check_seats(given)
         try:
             chosen = msgspec.convert(dict(switches), Switches)
         except msgspec.ValidationError as error:
@@ -423,6 +437,13 @@ def _seen(seen: int | None, current: int) -> int:
     if seen is not None and not 0 <= seen <= current:
         raise NoSuchVersion(seen, current)
     return current if seen is None else seen
+
+
+def check_seats(seats: Iterable[str]) -> None:
+    """Raise Refusal for what no seat may be called."""
+    for seat in seats:
+        if not _SEAT.fullmatch(seat) or seat == ORGANISER:
+            raise Refusal("bad-seat", seat=seat)
 
 
 def lexicon_of(edition: Edition) -> Lexicon:

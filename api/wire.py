@@ -10,6 +10,7 @@ import msgspec
 from api.desk import LogEntry
 from api.tokens import Issue
 from domain.kernel.commands import PassDeadline, StateDraws
+from domain.kernel.docket import Origin
 from domain.kernel.facts import Awaited
 from domain.thrones import options as o
 from domain.thrones.charter import Charter
@@ -102,7 +103,7 @@ class TokenIssues(msgspec.Struct, frozen=True):
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """A game as everybody may know it. ``parked``: it waits for the operator of the server."""
+    """A game as everybody may know it. ``parked``: it waits for the server's operator. ``origin`` is that of a fork."""
 
     game: str
     version: int
@@ -119,6 +120,7 @@ class Summary(msgspec.Struct, frozen=True):
     ranking: tuple[Standing, ...]
 
 
+    origin: Origin | None
 class Notation(msgspec.Struct, frozen=True):
     """Answers as text, ready to be sent: the default, and the first few that are legal."""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from domain.kernel.docket import Forked, Origin
 from events import sealing
 from events.envelope import Entry, Part, Seal, SealedCommand, SealedFact, Stored, Submission, encode
 from events.rules import Rules
@@ -111,6 +112,14 @@ def raw_pepper(stored: Stored, read: Entry) -> bytes | None:
     for seal, part in zip(read.sealed, stored.sealed, strict=True):
         if seal.of == sealing.PEPPER and part.is_open:
             return bytes.fromhex(msgspec.json.decode(bytes(part.body), type=str))
+    return None
+
+
+def origin_of(first: Stored) -> Origin | None:
+    """Where a fork comes from, as its first entry says; None for what is no fork."""
+    for raw in map(bytes, entry(first).facts):
+        if raw.startswith(b'{"fact":"Forked"'):
+            return msgspec.json.decode(raw, type=Forked).origin
     return None
 
 

@@ -1,6 +1,6 @@
 """Export and import: one JSON Lines file per game, complete, verifiable without a store.
 
-    header                       format, game, rules, whose view it is
+    header                       format, game, rules, whose view it is, what it is a fork of
     submission …                 the inbox: what was ruled on, and what still waits
     entry …                      the ledger: public part as it is stored, sealed parts, digest
     end                          how many of each, the head of the chain, SHA-256 of all lines before
@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 import msgspec
 
+from domain.kernel.docket import Origin
 from events import codec
 from events.chain import Chain
 from events.envelope import GENESIS, Part, Stored, Submission, encode, number_of
@@ -24,8 +25,13 @@ from events.store import Store
 FORMAT = "rookery-game/1"
 
 
-class Header(msgspec.Struct, frozen=True, tag="header", tag_field="line", forbid_unknown_fields=True):
-    """``player``: whose eyes a redacted file is for, None for the public. ``pepper`` only while there is no entry."""
+class Header(
+    msgspec.Struct, frozen=True, tag="header", tag_field="line", forbid_unknown_fields=True, omit_defaults=True
+):
+    """``player``: whose eyes a redacted file is for, None for the public. ``pepper`` only while there is no entry.
+
+    ``origin``, in a fork, says what its first entry says.
+    """
 
     format: str
     game: str
@@ -35,6 +41,7 @@ class Header(msgspec.Struct, frozen=True, tag="header", tag_field="line", forbid
     full: bool
     player: str | None
     pepper: str | None
+    origin: Origin | None = None
 
 
 class SubmissionLine(msgspec.Struct, frozen=True, tag="submission", tag_field="line", forbid_unknown_fields=True):
@@ -91,7 +98,9 @@ def export_game(
         covered.update(raw)
         return raw
 
-    yield line(Header(FORMAT, game, record.rules, record.version, record.created, full, player, pepper))
+    first = store.entry(game, 1) if entries else None
+    origin = None if first is None else codec.origin_of(first)
+    yield line(Header(FORMAT, game, record.rules, record.version, record.created, full, player, pepper, origin))
     for one in store.submissions(game, 0, submissions):
         if full or one.seat in seats:
             kept += 1
@@ -113,6 +122,7 @@ def parse(lines: Iterable[bytes]) -> Iterator[ExportLine]:
     head = GENESIS
     number = 0
     ended = False
+    origin: Origin | None = None
     for number, raw in enumerate(lines, 1):
         if ended:
             raise FileDamaged(number, "there is more after the end")
@@ -126,11 +136,15 @@ def parse(lines: Iterable[bytes]) -> Iterator[ExportLine]:
         elif isinstance(content, EntryLine):
             entries += 1
             head = content.digest
+            if entries == 1:
+                _check_origin(content, origin)
         elif isinstance(content, EndLine):
             ended = True
             _check_end(number, content, EndLine(entries, submissions, head, covered.hexdigest()))
         elif content.format != FORMAT:
             raise FileDamaged(number, f"the format is {content.format!r}, not {FORMAT!r}")
+        else:
+            origin = content.origin
         covered.update(raw)
         yield content
     if not ended:
@@ -148,6 +162,16 @@ def _decoded(number: int, raw: bytes, entries: int) -> ExportLine:
     if b'"entry"' in raw[:20] or b'"public":' in raw[:40]:
         raise RecordDamaged(entries + 1, why)
     raise FileDamaged(number, why)
+
+
+def _check_origin(first: EntryLine, origin: Origin | None) -> None:
+    """The header says of a fork what its first entry says."""
+    try:
+        found = codec.origin_of(first.stored())
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise RecordDamaged(1, f"it cannot be read ({error})") from error
+    if found != origin:
+        raise FileDamaged(1, "it does not say of which game this is a fork, as the first entry does")
 
 
 def _check_end(number: int, found: EndLine, counted: EndLine) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from domain.kernel.docket import Origin
 from events import codec
 from events.chain import Chain
 from events.envelope import Entry, Stored, Submission, encode, number_of
@@ -35,13 +36,14 @@ class Disagreement(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """What a verification found. ``entries`` and ``facts`` count what was confirmed."""
+    """What a verification found. ``entries`` and ``facts`` count what was confirmed; ``origin`` is that of a fork."""
 
     entries: int
     facts: int
     head: str
     engines: tuple[str, ...]
     disagreement: Disagreement | None
+    origin: Origin | None = None
 
     @property
     def is_confirmed(self) -> bool:
@@ -161,6 +163,7 @@ class Verifier:
             entries=self.line.version,
             facts=self.facts,
             head=self.line.head,
+            origin=codec.origin_of(self.kept[0]) if self.kept else None,
             engines=tuple(sorted(self.engines)),
             disagreement=disagreement,
         )

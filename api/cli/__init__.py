@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from api.cli import play, proof, read, record, server, tools
+from api.cli import fork, play, proof, read, record, server, tools
 from api.cli.common import BUG, INTERRUPTED, USAGE, Failure, Out, failure
 from worker import log
 
@@ -35,6 +35,7 @@ app.command("replay")(read.replay)
 app.command("verify")(record.verify)
 app.command("export")(record.export)
 app.command("import")(record.import_)
+app.command("fork")(fork.fork)
 app.command("key")(proof.key)
 app.command("checkpoint")(proof.checkpoint)
 app.command("sample")(tools.sample)

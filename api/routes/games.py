@@ -123,6 +123,7 @@ def summary(request: Request, game: str) -> Response:
     )
     return reading(told, etag(line.version, variant))
 
+        origin=state.docket.origin,
 
 @router.get(
     "/games/{game}/tokens",

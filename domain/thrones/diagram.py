@@ -31,10 +31,12 @@ def board(game: Game, view: View) -> str:
 
 
 def _title(state: State, prose: Prose) -> str:
+    origin = state.docket.origin
+    fork = f"A fork of {origin.game} at entry {origin.version}: {origin.purpose}.\n" if origin else ""
     if state.winner:
-        return f"Round {state.round}. {prose.name(state.winner)} has won."
+        return f"{fork}Round {state.round}. {prose.name(state.winner)} has won."
     step = prose.name(state.step)
-    return f"Round {state.round}, {state.phase} phase: {step}. Wildling threat {state.threat}."
+    return f"{fork}Round {state.round}, {state.phase} phase: {step}. Wildling threat {state.threat}."
 
 
 def _area(game: Game, state: State, prose: Prose, area: AreaId) -> str:
@@ -94,9 +96,6 @@ def _docket(state: State, prose: Prose) -> str:
         f"  appeal {one.number} of {prose.name(one.player)} against entry {one.against} is open"
         for one in state.docket.open_appeals
     ]
-    if state.docket.origin is not None:
-        origin = state.docket.origin
-        rows.append(f"  this is a fork of {origin.game} at entry {origin.version}")
     return "\n".join(["Arbiter", *rows]) if rows else ""
 
 

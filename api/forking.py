@@ -1,0 +1,135 @@
+"""Forks, over whichever way they are asked for: who may make which, and what comes of it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+
+import msgspec
+
+from api.bench import Bench, Ruled
+from api.desk import Desk, NotAllowed, check_seats
+from api.tokens import ORGANISER, Caller
+from domain.kernel.docket import Origin
+from domain.kernel.refusal import Refusal
+from domain.thrones.forking import Memory, start_of_fork
+from domain.thrones.ruleset import THRONES
+from domain.thrones.start import Start
+from domain.thrones.state import State
+from events.envelope import Receipt
+from events.ruling import Line
+
+MOST_PURPOSE = 200
+
+
+class Fork(msgspec.Struct, frozen=True):
+    """A fork just made: its id, where it comes from, and tokens of all its seats, shown only now to its maker."""
+
+    game: str
+    origin: Origin
+    receipt: Receipt
+    organiser: str
+    seats: dict[str, str]
+    tokens: dict[str, str]
+
+
+def fork(
+    desk: Desk,
+    game: str,
+    caller: Caller,
+    *,
+    at: int | None = None,
+    purpose: str = "",
+    name: str | None = None,
+    seats: Mapping[str, str] | None = None,
+    why: str = "",
+    redraw: bool = False,
+    seed: str = "",
+    ruled: Ruled = lambda receipt: None,
+) -> Fork:
+    """Make a new game that begins where ``game`` stood at version ``at``.
+
+    A seat's begins with what the seat could see then. The organiser's and an arbiter's has everything as it was, or
+    with ``redraw`` what everybody could see; while the game runs the former needs a ``why``, which goes on its record,
+    where ``ruled`` sees to it. Without ``seats`` every House gets one, and all their tokens go to the maker. A ``seed``
+    makes the draws known.
+    Raises NotAllowed, Refusal, NoSuchVersion, GameUnknown, GameExists, BadGameId.
+    """
+    if caller.role == "public":
+        raise NotAllowed("a seat or the organiser")
+    line = desk.line(game, at)
+    start = start_for(desk, game, caller, line, purpose=purpose, seats=seats, redraw=redraw, seed=seed)
+    THRONES.decide(THRONES.blank(), start)  # what cannot begin is refused before anything is written down
+    assert start.origin is not None, "a fork names its origin"
+    if start.origin.hidden and not desk.line(game).state.is_over:
+        bench = Bench(desk, ruled)
+        bench.check_seat(line.state, caller.plays)
+        bench.write_down(game, caller, f"a fork of version {line.version} with all that is hidden", why)
+    name = name or secrets.token_hex(6)
+    receipt = desk.begin(name, start)
+    sitting = dict(start.charter.seats)
+    tokens = {seat: desk.tokens.issue(name, seat, caller.called) for seat in sitting}
+    return Fork(name, start.origin, receipt, desk.tokens.issue(name, ORGANISER, caller.called), sitting, tokens)
+
+
+def start_for(
+    desk: Desk,
+    game: str,
+    caller: Caller,
+    line: Line,
+    *,
+    purpose: str = "",
+    seats: Mapping[str, str] | None = None,
+    redraw: bool = False,
+    seed: str = "",
+) -> Start:
+    """The command that begins a fork of ``game`` at ``line``, for what its maker may know."""
+    purpose = " ".join(purpose.split()) or "analysis"
+    if len(purpose) > MOST_PURPOSE:
+        raise Refusal("purpose-too-long", most=MOST_PURPOSE, length=len(purpose))
+    state: State = line.state
+    given = dict(seats) if seats is not None else {house: house for house in state.houses}
+    check_seats(given)
+    sees_all = caller.is_organiser or caller.is_arbiter
+    memory = None if sees_all and not redraw else _memory(desk, game, desk.house_of(state, caller), line)
+    return start_of_fork(
+        desk.edition(state),
+        state,
+        Origin(game, line.version, line.head, purpose),
+        given,
+        seed or os.urandom(32).hex(),
+        memory,
+        is_stated=bool(seed),
+    )
+
+
+def _memory(desk: Desk, game: str, house: str | None, line: Line) -> Memory:
+    """What a House knows of the record up to a version."""
+    memory = Memory(house)
+    if line.version:
+        for stored in desk.store.entries(game, 0, line.version):
+            memory.read(desk.judge.codec.facts(stored))
+    return memory
+
+
+def is_closed(desk: Desk, game: str) -> bool:
+    """Whether a game is not for the public: a fork with all that is hidden in a game that still runs.
+
+    So are the forks of such a fork, since their boards tell of it. What does not lie here may still run.
+    """
+    origin = desk.origin(game)
+    known = {game}
+    while origin is not None and origin.game not in known:
+        found = is_here(desk, origin)
+        if origin.hidden and not (found and desk.line(origin.game).state.is_over):
+            return True
+        known.add(origin.game)
+        origin = desk.origin(origin.game) if found else None
+    return False
+
+
+def is_here(desk: Desk, origin: Origin) -> bool:
+    """Whether the game that a fork names lies in the same store, and not another one of its name."""
+    entry = desk.store.entry(origin.game, origin.version)
+    return entry is not None and entry.digest == origin.digest

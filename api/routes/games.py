@@ -120,10 +120,10 @@ def summary(request: Request, game: str) -> Response:
         awaited=state.awaited,
         winner=state.winner,
         ranking=state.ranking,
+        origin=state.docket.origin,
     )
     return reading(told, etag(line.version, variant))
 
-        origin=state.docket.origin,
 
 @router.get(
     "/games/{game}/tokens",

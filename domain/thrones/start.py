@@ -14,8 +14,8 @@ class Start(Command, frozen=True, tag="start"):
 
     ``seed`` is 32 bytes in hexadecimal out of the caller's own chance; with imposed chance it stays empty and
     ``decks`` gives the orders of the decks from the top. ``position`` starts from a given position instead
-    of the set-up, with its ``hidden`` part and the reason; in a fork it is that of its ``origin``. With ``deal`` the Houses of the charter's seats are
-    dealt by chance (2E-SET-2).
+    of the set-up, with its ``hidden`` part and the reason; a fork says with ``origin`` whose it is. With ``deal``
+    the Houses of the charter's seats are dealt by chance (2E-SET-2).
     """
 
     charter: Charter

@@ -179,6 +179,8 @@ def answer(value: Any, status: int = 200, headers: dict[str, str] | None = None)
     return Response(to_bytes(value), status, {"Cache-Control": "no-store", **(headers or {})}, JSON)
 
 
-def version_of(request: Request, game: str, at: int | None) -> int:
-    """The version that is asked for, the present one by default. Asks the store."""
-    return desk_of(request).store.version(game) if at is None else at
+def version_of(request: Request, game: str, at: str | None) -> int:
+    """The version that is asked for by its number or by a time, the present one by default. Asks the store."""
+    desk = desk_of(request)
+    wanted = desk.version_at(game, at)
+    return desk.store.version(game) if wanted is None else wanted

@@ -12,18 +12,19 @@ import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 import msgspec
 import redis
 
-from api.tokens import ORGANISER, Caller, Tokens
+from api.tokens import ARBITER, ORGANISER, Caller, Tokens
 from domain.kernel.decision import Decision
-from domain.kernel.docket import Origin
+from domain.kernel.docket import AppealFiled, AppealRuled, Origin, PrivilegeUsed, Rewound, SecretsRead
 from domain.kernel.facts import Fact
 from domain.kernel.refusal import Refusal
 from domain.thrones import diagram
-from domain.thrones.charter import Charter, Switches
+from domain.thrones.charter import Arbitration, Charter, Switches
 from domain.thrones.commands import HouseAnswer
 from domain.thrones.edition import Edition
 from domain.thrones.facts import RoundBegan
@@ -41,6 +42,7 @@ from events.envelope import (
     Entry,
     Receipt,
     Refused,
+    SealedFact,
     Stored,
     Submission,
     encode,
@@ -59,6 +61,16 @@ from worker.session import Bell
 PAST = 32
 """How many earlier positions are kept, so that whoever reads a game from one to the next does not fold it anew."""
 
+
+class _Received(msgspec.Struct):
+    """Of an entry: its number and when its submission was received."""
+
+    seq: int
+    at: str
+
+
+_received = msgspec.json.Decoder(_Received)
+
 _SEAT = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 """What a seat may be called. Not "organiser": tokens are kept by seat, beside the organiser's."""
 
@@ -76,6 +88,14 @@ class Unsigned(Exception):
 
     def __init__(self) -> None:
         super().__init__("This server has no key: it does not work on a data directory.")
+
+
+class NotAMoment(Exception):
+    """Neither the number of an entry nor a time."""
+
+    def __init__(self, at: str) -> None:
+        super().__init__(f"{at[:40]!r} is neither the number of an entry nor a time such as 2025-01-31T18:00:00Z.")
+        self.at = at
 
 
 class NoSuchVersion(FromTheFuture):
@@ -100,6 +120,13 @@ class NewGame(msgspec.Struct, frozen=True):
     tokens: dict[str, str]
 
 
+class StruckOut(msgspec.Struct, frozen=True):
+    """An entry no longer counts: the rewind that has struck it out, and the arbiter's reason."""
+
+    by: int
+    reason: str
+
+
 class LogEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     """One ledger entry as a caller may read it.
 
@@ -120,6 +147,8 @@ class LogEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     digest: str
     checkpoint: str = ""
     """The signed checkpoint after this entry, where a round begins with it."""
+    struck: StruckOut | None = None
+    """Set where a rewind has taken the entry back, as of now."""
 
 
 class Desk:
@@ -163,6 +192,7 @@ class Desk:
         chance: str = "seeded",
         decks: Mapping[str, tuple[str, ...]] | None = None,
         key: str = "",
+        arbitration: Mapping[str, Any] | None = None,
     ) -> NewGame:
         """Create a game with its seats and tokens.
 
@@ -172,6 +202,7 @@ class Desk:
         GameExists, BadGameId.
         """
         charter = self._charter(edition, players, switches or {}, seats, "stated" if seed else chance)
+        charter = msgspec.structs.replace(charter, arbitration=_arbitration(arbitration or {}))
         game = game or secrets.token_hex(6)
         seed = seed or ("" if chance == "imposed" else os.urandom(32).hex())
         start = Start(charter=charter, seed=seed, deal=deal, decks=dict(decks or {}))
@@ -319,6 +350,27 @@ class Desk:
 
     # Reading
 
+    def version_at(self, game: str, at: str | None) -> int | None:
+        """A version by its number, or by a time (RFC 3339): the last entry received by then. None stays None.
+
+        Raises NotAMoment.
+        """
+        if at is None or (at.strip().isdecimal() and at.isascii() and len(at) < 10):
+            return None if at is None else int(at)
+        try:
+            moment = datetime.fromisoformat(at.strip().replace(" ", "+"))  # "+" is a blank in a query
+        except ValueError:
+            raise NotAMoment(at) from None
+        if moment.tzinfo is None:
+            raise NotAMoment(at)
+        self.store.record(game)
+        found = 0
+        for stored in self.store.entries(game):
+            received = _received.decode(stored.public)
+            if datetime.fromisoformat(received.at) <= moment:
+                found = received.seq
+        return found
+
     def line(self, game: str, at: int | None = None) -> Line:
         """The fold of the ledger, up to version ``at`` or to its end. Raises NoSuchVersion, GameUnknown."""
         self.store.record(game)
@@ -403,9 +455,24 @@ class Desk:
         state = self.line(game).state
         house = self.house_of(state, caller)
         prose = Prose(self.edition(state))
+        struck = self.struck_out(game)
         for stored in self.store.entries(game, after, count):
-            read = self.readable(stored, house, prose)
-            yield msgspec.structs.replace(read, checkpoint=self.checkpoint_at(game, read))
+            yield self.marked(game, self.readable(stored, house, prose), struck)
+
+    def marked(self, game: str, read: LogEntry, struck: Mapping[int, StruckOut]) -> LogEntry:
+        """An entry with its checkpoint where a round begins, and with the rewind that has struck it out."""
+        mark = None if _stands(read) else struck.get(read.seq)
+        return msgspec.structs.replace(read, checkpoint=self.checkpoint_at(game, read), struck=mark)
+
+    def struck_out(self, game: str) -> dict[int, StruckOut]:
+        """Which entries are struck out at present, by which rewind, and why."""
+        state: State = self.line(game).state
+        found: dict[int, StruckOut] = {}
+        for one in state.docket.struck_now:
+            stored = next(iter(self.store.entries(game, one.by - 1, 1)))
+            reason = next(fact.reason for fact in self.judge.codec.facts(stored) if isinstance(fact, Rewound))
+            found |= dict.fromkeys(range(one.first, one.last + 1), StruckOut(one.by, reason))
+        return found
 
     def shown(self, stored: Stored, house: str | None) -> Stored:
         """One entry as it is stored, without the parts of other eyes."""
@@ -413,24 +480,35 @@ class Desk:
 
     def readable(self, stored: Stored, house: str | None, prose: Prose) -> LogEntry:
         """One entry for the eyes of a House, or of the public with None."""
-        shown = self.shown(stored, house)
-        entry: Entry = codec.entry(shown)
-        facts = self.judge.codec.facts(shown, entry)
-        raw = codec.raw_command(shown, entry)
-        sentences = tuple(line for fact in facts if (line := _told(fact, prose)))
-        return LogEntry(
-            seq=entry.seq,
-            at=entry.at,
-            cause=entry.cause,
-            seat=entry.seat,
-            inbox=entry.inbox,
-            correlation=entry.correlation,
-            verdict=_verdict(shown, entry),
-            command=msgspec.Raw(raw) if raw is not None else None,
-            facts=facts,
-            sentences=sentences,
-            digest=shown.digest,
-        )
+        return readable(self.judge, self.shown(stored, house), prose)
+
+
+def readable(judge: Judge, shown: Stored, prose: Prose) -> LogEntry:
+    """An entry, already redacted, for reading."""
+    entry: Entry = codec.entry(shown)
+    facts = judge.codec.facts(shown, entry)
+    raw = codec.raw_command(shown, entry)
+    return LogEntry(
+        seq=entry.seq,
+        at=entry.at,
+        cause=entry.cause,
+        seat=entry.seat,
+        inbox=entry.inbox,
+        correlation=entry.correlation,
+        verdict=_verdict(shown, entry),
+        command=msgspec.Raw(raw) if raw is not None else None,
+        facts=facts,
+        sentences=tuple(line for fact in facts if (line := _told(fact, prose))),
+        digest=shown.digest,
+    )
+
+
+def _arbitration(said: Mapping[str, Any]) -> Arbitration:
+    """What is agreed about disputes; words for numbers and for yes and no are taken, too."""
+    try:
+        return msgspec.convert(dict(said), Arbitration, strict=False)
+    except msgspec.ValidationError as error:
+        raise Refusal("unknown-switch", unknown=True, problem=str(error)) from error
 
 
 def _seen(seen: int | None, current: int) -> int:
@@ -442,8 +520,18 @@ def _seen(seen: int | None, current: int) -> int:
 def check_seats(seats: Iterable[str]) -> None:
     """Raise Refusal for what no seat may be called."""
     for seat in seats:
-        if not _SEAT.fullmatch(seat) or seat == ORGANISER:
+        if not _SEAT.fullmatch(seat) or seat in (ORGANISER, ARBITER):
             raise Refusal("bad-seat", seat=seat)
+
+
+def _stands(entry: LogEntry) -> bool:
+    """Appeals and reads of secrets are not taken back by any rewind."""
+    lasting = (AppealFiled, AppealRuled, PrivilegeUsed, SecretsRead, SealedFact)
+    return (
+        bool(entry.facts)
+        and isinstance(entry.facts[0], lasting[:4])
+        and all(isinstance(fact, lasting) for fact in entry.facts)
+    )
 
 
 def lexicon_of(edition: Edition) -> Lexicon:

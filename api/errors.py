@@ -14,7 +14,8 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from api.desk import NoSuchVersion, NotAllowed, Unsigned
+from api.bench import PlanOutOfDate
+from api.desk import NoSuchVersion, NotAllowed, NotAMoment, Unsigned
 from api.wire import PROBLEM, Problem, Question, to_bytes
 from domain.kernel.refusal import Refusal
 from domain.thrones.notation import NotationError
@@ -102,6 +103,11 @@ def problem_of(error: Exception) -> tuple[Problem, dict[str, str]]:
             return _problem(error.status, error.code, error.detail, params=error.params), error.headers
         case RefusedRuling():
             return error.problem, error.headers
+        case NotAMoment():
+            return _problem(400, "bad-parameter", str(error), params={"at": ["query.at"]}), {}
+        case PlanOutOfDate():
+            versions = {"expected": error.expected, "version": error.version}
+            return _problem(409, "plan-out-of-date", f"{error} Nothing was recorded; plan anew.", params=versions), {}
         case NotAllowed():
             return _problem(403, "not-allowed", str(error), params={"needed": error.needed}), {}
         case Unsigned():

@@ -40,7 +40,9 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     fails: tuple[int, ...] = ()
 
 
-AT = Header("at", "query", "the version to look at, without hindsight; the present one by default", "integer")
+AT = Header(
+    "at", "query", "an entry, or a time (RFC 3339): the game as it stood then, without hindsight; now by default"
+)
 SEEN = Header("seen", "query", "the ledger version the answer was written against", "integer")
 IF_NONE_MATCH = Header("If-None-Match", "header", "an ETag: 304 when nothing has changed since")
 IF_MATCH = Header("If-Match", "header", "the same as seen, as an ETag; a stale one is ruled on, not rejected")

@@ -7,13 +7,13 @@ from typing import Annotated, Any, Literal, Union
 
 import msgspec
 
-from api.desk import LogEntry
+from api.desk import LogEntry, StruckOut
 from api.tokens import Issue
 from domain.kernel.commands import PassDeadline, StateDraws
 from domain.kernel.docket import Origin
 from domain.kernel.facts import Awaited
 from domain.thrones import options as o
-from domain.thrones.charter import Charter
+from domain.thrones.charter import Arbitration, Charter
 from domain.thrones.commands import AnyAnswer
 from domain.thrones.march_options import Marches
 from domain.thrones.notation import format_answer
@@ -27,6 +27,7 @@ JSON = "application/json"
 PROBLEM = "application/problem+json"
 TEXT = "text/plain; charset=utf-8"
 LINES = "application/x-ndjson"
+ZIP = "application/zip"
 STREAM = "text/event-stream"
 
 MOST_EXAMPLES = 5
@@ -64,7 +65,8 @@ class GameOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     ``seats`` maps seat ids to Houses; without it every House gets a seat. With ``deal`` the Houses are dealt to the
     seats by chance. A ``seed`` (64 hexadecimal digits) makes every draw known to whoever gave it, and the charter
-    says so. With imposed chance ``decks`` states the decks from the top.
+    says so. With imposed chance ``decks`` states the decks from the top. ``arbitration`` is what is agreed about
+    disputes.
     """
 
     players: int
@@ -76,6 +78,7 @@ class GameOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     seed: str = ""
     chance: Literal["seeded", "imposed"] = "seeded"
     decks: dict[str, tuple[str, ...]] = {}
+    arbitration: Arbitration = Arbitration()
 
 
 class GameCreated(msgspec.Struct, frozen=True):
@@ -118,9 +121,9 @@ class Summary(msgspec.Struct, frozen=True):
     awaited: tuple[Awaited, ...]
     winner: str | None
     ranking: tuple[Standing, ...]
-
-
     origin: Origin | None
+
+
 class Notation(msgspec.Struct, frozen=True):
     """Answers as text, ready to be sent: the default, and the first few that are legal."""
 
@@ -190,7 +193,8 @@ class Record(msgspec.Struct, frozen=True):
 class Ruling(msgspec.Struct, frozen=True, omit_defaults=True):
     """One ledger entry for the eyes of one caller: read, told in English, and as it is stored.
 
-    ``checkpoint``, where a round begins with it: a signed note of the chain up to this entry.
+    ``checkpoint``, where a round begins with it: a signed note of the chain up to this entry. ``struck``: a rewind has
+    taken the entry back.
     """
 
     seq: int
@@ -205,6 +209,7 @@ class Ruling(msgspec.Struct, frozen=True, omit_defaults=True):
     sentences: tuple[str, ...]
     record: Record
     checkpoint: str = ""
+    struck: StruckOut | None = None
 
 
 class Log(msgspec.Struct, frozen=True):
@@ -337,6 +342,7 @@ def ruling(read: LogEntry, stored: Stored) -> Ruling:
         sentences=read.sentences,
         record=record(stored),
         checkpoint=read.checkpoint,
+        struck=read.struck,
     )
 
 

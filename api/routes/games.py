@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
+import msgspec
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
@@ -21,12 +22,13 @@ from api.dependencies import (
     reading,
     token_of,
     unchanged,
+    version_of,
     wait_of,
     watch_of,
 )
 from api.desk import Desk
 from api.errors import Edge, unauthenticated
-from api.openapi import IF_NONE_MATCH, KEY, PREFER, describe
+from api.openapi import AT, IF_NONE_MATCH, KEY, PREFER, describe
 from api.tokens import ORGANISER
 from domain.thrones.state import State
 
@@ -81,6 +83,7 @@ def _create(desk: Desk, order: wire.GameOrder, key: str) -> wire.GameCreated:
         seed=order.seed,
         chance=order.chance,
         decks=order.decks,
+        arbitration=msgspec.to_builtins(order.arbitration),
     )
     return wire.GameCreated(made.game, made.seats, made.tokens, made.organiser)
 
@@ -91,20 +94,20 @@ def _create(desk: Desk, order: wire.GameOrder, key: str) -> wire.GameCreated:
         says="What everybody may know of a game",
         gives={200: wire.Summary, 304: None},
         token="any",
-        headers=(IF_NONE_MATCH,),
-        fails=(401, 403, 404),
+        headers=(AT, IF_NONE_MATCH),
+        fails=(400, 401, 403, 404),
     ),
 )
-def summary(request: Request, game: str) -> Response:
+def summary(request: Request, game: str, at: str | None = None) -> Response:
     """Charter, round, phase, who is awaited, and the winner."""
     desk = desk_of(request)
     caller_of(request, game)
     record = desk.store.record(game)
     variant = "-parked" if record.parked else ""
-    known = unchanged(request, etag(desk.store.version(game), variant))
+    known = unchanged(request, etag(version_of(request, game, at), variant))
     if known is not None:
         return known
-    line = desk.line(game)
+    line = desk.line(game, version_of(request, game, at))
     state: State = line.state
     told = wire.Summary(
         game=game,

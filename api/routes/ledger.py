@@ -6,16 +6,25 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from typing import Annotated
 
-import msgspec
 from fastapi import APIRouter, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
 from api import wire
-from api.dependencies import caller_of, desk_of, etag, reading, reading_headers, token_of, unchanged, watch_of
+from api.dependencies import (
+    caller_of,
+    desk_of,
+    etag,
+    reading,
+    reading_headers,
+    token_of,
+    unchanged,
+    version_of,
+    watch_of,
+)
 from api.desk import Desk, NoSuchVersion
 from api.errors import Edge
-from api.openapi import IF_NONE_MATCH, LAST_EVENT, Header, describe
+from api.openapi import AT, IF_NONE_MATCH, LAST_EVENT, Header, describe
 from api.tokens import Caller
 from domain.thrones.prose import Prose
 from domain.thrones.state import State
@@ -37,9 +46,9 @@ def _rulings(desk: Desk, game: str, caller: Caller, after: int, count: int | Non
     state: State = desk.line(game).state
     house = desk.house_of(state, caller)
     prose = Prose(desk.edition(state))
+    struck = desk.struck_out(game)
     for stored in desk.store.entries(game, after, count):
-        read = desk.readable(stored, house, prose)
-        read = msgspec.structs.replace(read, checkpoint=desk.checkpoint_at(game, read))
+        read = desk.marked(game, desk.readable(stored, house, prose), struck)
         yield wire.ruling(read, desk.shown(stored, house))
 
 
@@ -49,7 +58,7 @@ def _rulings(desk: Desk, game: str, caller: Caller, after: int, count: int | Non
         says="Ledger entries in order, as the caller may read them",
         gives={200: wire.Log, 304: None},
         token="any",
-        headers=(AFTER, LIMIT, IF_NONE_MATCH),
+        headers=(AFTER, LIMIT, AT, IF_NONE_MATCH),
         fails=(400, 401, 403, 404),
     ),
 )
@@ -58,20 +67,23 @@ def log(
     game: str,
     after: Annotated[int, Query(ge=0)] = 0,
     limit: Annotated[int, Query(ge=1, le=MOST_ENTRIES)] = MOST_ENTRIES,
+    at: str | None = None,
 ) -> Response:
-    """Each with its English and its stored bytes."""
+    """Each with its English and its stored bytes; with ``at`` up to that entry."""
     desk = desk_of(request)
     caller = caller_of(request, game)
-    version = desk.store.version(game)
-    if after > version:
-        raise NoSuchVersion(after, version)
-    known = unchanged(request, etag(version))
+    current = desk.store.version(game)
+    version = version_of(request, game, at)
+    if after > version or version > current:
+        raise NoSuchVersion(max(after, version), min(current, version))
+    known = unchanged(request, etag(version) if at is None else etag(version, f"-of-{current}"))
     if known is not None:
         return known
     count = min(limit, version - after)
     entries = tuple(_rulings(desk, game, caller, after, count)) if count else ()
     following = after + count if after + count < version else None
-    return reading(wire.Log(game, version, after, following, entries), etag(version))
+    tag = etag(version) if at is None else etag(version, f"-of-{current}")
+    return reading(wire.Log(game, version, after, following, entries), tag)
 
 
 @router.get(
@@ -92,7 +104,8 @@ def entry(request: Request, game: str, seq: int) -> Response:
     if not 0 < seq <= version:
         raise NoSuchVersion(seq, version)
     ruling = next(_rulings(desk, game, caller, seq - 1, 1))
-    return unchanged(request, etag(seq)) or reading(ruling, etag(seq))
+    tag = etag(seq, f"-struck-{ruling.struck.by}" if ruling.struck else "")
+    return unchanged(request, tag) or reading(ruling, tag)
 
 
 @router.get(

@@ -18,20 +18,21 @@ router = APIRouter()
         says="What the caller's seat owes, with every legal answer, the default, and answers as text",
         gives={200: wire.Owes, 304: None},
         token="of a seat",
-        headers=(IF_NONE_MATCH,),
-        fails=(401, 403, 404),
+        headers=(AT, IF_NONE_MATCH),
+        fails=(400, 401, 403, 404),
     ),
 )
-def owed(request: Request, game: str) -> Response:
+def owed(request: Request, game: str, at: str | None = None) -> Response:
     """Empty lists when nothing is owed and nothing can be replaced."""
     desk = desk_of(request)
     caller = caller_of(request, game)
     needing(caller, ("seat",), "a seat")
     assert caller.seat is not None, "a seat's token names it"
-    known = unchanged(request, etag(desk.store.version(game)))
+    wanted = version_of(request, game, at)
+    known = unchanged(request, etag(wanted))
     if known is not None:
         return known
-    version, view = desk.view(game, caller)
+    version, view = desk.view(game, caller, wanted)
     owes, replaceable = (tuple(map(wire.question, some)) for some in (view.owes, view.replaceable))
     told = wire.Owes(game, version, caller.seat, view.house, owes, replaceable)
     return reading(told, etag(version))
@@ -47,14 +48,15 @@ def owed(request: Request, game: str) -> Response:
         fails=(400, 401, 403, 404),
     ),
 )
-def view(request: Request, game: str, at: int | None = None) -> Response:
+def view(request: Request, game: str, at: str | None = None) -> Response:
     """What the seat, or the public, knew then; for ever the same."""
     desk = desk_of(request)
     caller = caller_of(request, game)
-    known = unchanged(request, etag(version_of(request, game, at)))
+    wanted = version_of(request, game, at)
+    known = unchanged(request, etag(wanted))
     if known is not None:
         return known
-    version, seen = desk.view(game, caller, at)
+    version, seen = desk.view(game, caller, wanted)
     owes, replaceable = (tuple(map(wire.question, some)) for some in (seen.owes, seen.replaceable))
     told = wire.SeatView(game, version, seen.house, seen.position, seen.own, owes, replaceable)
     return reading(told, etag(version))
@@ -70,12 +72,13 @@ def view(request: Request, game: str, at: int | None = None) -> Response:
         fails=(400, 401, 403, 404),
     ),
 )
-def board(request: Request, game: str, at: int | None = None) -> Response:
+def board(request: Request, game: str, at: str | None = None) -> Response:
     """For people, and for letters."""
     desk = desk_of(request)
     caller = caller_of(request, game)
-    known = unchanged(request, etag(version_of(request, game, at)))
+    wanted = version_of(request, game, at)
+    known = unchanged(request, etag(wanted))
     if known is not None:
         return known
-    version, text = desk.board(game, caller, at)
+    version, text = desk.board(game, caller, wanted)
     return Response(text.encode() + b"\n", 200, reading_headers(etag(version)), wire.TEXT)

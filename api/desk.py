@@ -71,6 +71,8 @@ class _Received(msgspec.Struct):
 
 _received = msgspec.json.Decoder(_Received)
 
+_VERSION = re.compile(r"-?[0-9]{1,9}")
+
 _SEAT = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 """What a seat may be called. Not "organiser": tokens are kept by seat, beside the organiser's."""
 
@@ -355,8 +357,10 @@ class Desk:
 
         Raises NotAMoment.
         """
-        if at is None or (at.strip().isdecimal() and at.isascii() and len(at) < 10):
-            return None if at is None else int(at)
+        if at is None:
+            return None
+        if _VERSION.fullmatch(at.strip()):
+            return int(at)
         try:
             moment = datetime.fromisoformat(at.strip().replace(" ", "+"))  # "+" is a blank in a query
         except ValueError:

@@ -100,11 +100,9 @@ class Verifier:
         found = self.inbox.get(number_of(entry.inbox))
         if found is None:
             raise _Disagrees(entry.seq, "inbox", f"submission {entry.inbox} is missing")
-        if UPCASTERS.lift("command", found.v, bytes(found.command)) != raw:
-            raise _Disagrees(entry.seq, "command", f"submission {entry.inbox} holds another command")
-        for field in ("at", "cause", "seat", "seen", "causation", "correlation"):
-            if getattr(found, field) != getattr(entry, field):
-                raise _Disagrees(entry.seq, field, f"submission {entry.inbox} says {getattr(found, field)!r}")
+        difference = _difference(entry, raw, found)
+        if difference is not None:
+            raise _Disagrees(entry.seq, *difference)
 
     def _ruled_again(self, entry: Entry, raw: bytes) -> Stored:
         submission = Submission(
@@ -163,10 +161,20 @@ class Verifier:
             entries=self.line.version,
             facts=self.facts,
             head=self.line.head,
-            origin=codec.origin_of(self.kept[0]) if self.kept else None,
             engines=tuple(sorted(self.engines)),
             disagreement=disagreement,
+            origin=codec.origin_of(self.kept[0]) if self.kept else None,
         )
+
+
+def _difference(entry: Entry, raw: bytes | None, found: Submission) -> tuple[str, str] | None:
+    """What an entry says otherwise than the submission that it answers; ``raw`` is None where it is sealed."""
+    if raw is not None and UPCASTERS.lift("command", found.v, bytes(found.command)) != raw:
+        return "command", f"submission {entry.inbox} holds another command"
+    for field in ("at", "cause", "seat", "seen", "causation", "correlation"):
+        if getattr(found, field) != getattr(entry, field):
+            return field, f"submission {entry.inbox} says {getattr(found, field)!r}"
+    return None
 
 
 def _at(items: Any, index: int) -> Any:
@@ -239,12 +247,24 @@ def verify_export(judge: Judge, lines: Iterable[bytes], progress: Progress | Non
 
 
 def verify_chain(lines: Iterable[bytes]) -> RecordError | None:
-    """Check the chain of an export, redacted or not; the first damage, or None."""
+    """Check the chain of an export, redacted or not, and the submissions that it holds; the first damage, or None."""
     chain = Chain()
+    inbox: dict[int, Submission] = {}
+    taken = 0
     try:
         for line in parse(lines):
-            if isinstance(line, EntryLine):
-                chain.add(line.stored())
+            if isinstance(line, SubmissionLine):
+                inbox[number_of(line.inbox)] = line.read()
+            elif isinstance(line, EntryLine):
+                stored = line.stored()
+                entry = chain.add(stored)
+                taken += 1
+                if number_of(entry.inbox) != taken:
+                    raise RecordDamaged(taken, f"it answers {entry.inbox}, and the one before it number {taken - 1}")
+                found = inbox.get(taken)
+                difference = None if found is None else _difference(entry, codec.raw_command(stored, entry), found)
+                if difference is not None:
+                    raise RecordDamaged(taken, f"{difference[0]}: {difference[1]}")
     except (RecordDamaged, FileDamaged) as damage:
         return damage
     return None

@@ -22,6 +22,7 @@ from domain.thrones.editions.second import SECOND_EDITION
 from domain.thrones.notation import NotationError
 from domain.thrones.prose import Prose
 from domain.thrones.refusals import explain
+from events.bundle import BundleDamaged
 from events.embedded import EmbeddedError
 from events.envelope import encode
 from events.errors import (
@@ -88,7 +89,7 @@ def failure(error: Exception) -> Failure:
             return Failure(USAGE, _word(error), str(error))
         case StoreAway() | StoreRefuses() | EmbeddedError():
             return Failure(AWAY, _word(error), str(error))
-        case RecordDamaged() | FileDamaged():
+        case RecordDamaged() | FileDamaged() | BundleDamaged():
             return Failure(DISAGREES, _word(error), f"The record is damaged. {error}")
         case RecordError() | NoSuchVersion():
             return Failure(USAGE, _word(error), str(error))

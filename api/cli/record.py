@@ -7,11 +7,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Annotated
+from typing import IO, Annotated, Any
 
-import msgspec
 import typer
 
+from api.bundling import bundle
 from api.cli.common import (
     DISAGREES,
     Data,
@@ -27,69 +27,102 @@ from api.cli.common import (
     usage,
 )
 from api.cli.place import place
-from domain.thrones.ruleset import THRONES
+from api.proving import Proof, prove, prove_file, read_note
 from domain.thrones.state import State
-from events.export import Header, export_game, import_game
-from events.ruling import Judge
-from events.verify import Report, verify_chain, verify_export, verify_store
+from events.bundle import is_bundle, unpack
+from events.evidence import Finding
+from events.export import export_game, import_game
+from events.notes import Verifier
+from events.verify import Report, verify_store
 
 
 def verify(
-    game: Annotated[str, typer.Argument(help="A game, or an exported file.", show_default=False)],
+    game: Annotated[str, typer.Argument(help="A game, an exported file or a bundle.", show_default=False)],
+    checkpoint: Annotated[list[str], typer.Option(help="A checkpoint that somebody kept.")] = [],  # noqa: B006 - typer copies it
+    receipt: Annotated[list[str], typer.Option(help="A receipt that somebody kept.")] = [],  # noqa: B006 - typer copies it
+    key: Annotated[list[str], typer.Option(help="The key of the server that signed, or a file with it.")] = [],  # noqa: B006 - typer copies it
     data: Data = "",
     store: StoreUrl = "",
     queue: QueueUrl = "",
     json: Json = False,
 ) -> None:
-    """Rule again on every command and compare every fact and digest; name the first entry that disagrees."""
+    """Rule again on every command, compare every fact, digest, draw and signature; name whatever disagrees.
+
+    A file or a bundle needs no server. What players kept, checkpoints and receipts, is held against the record.
+    """
     out = Out(json)
     path = Path(game)
+    notes = [read_note(Path(name)) for name in (*checkpoint, *receipt)]
+    keys = [_key(text) for text in key]
     if path.is_file():
-        if not _is_full(path):
-            _verify_redacted(out, path)
-            return
-        with path.open("rb") as lines, out.progress("Entries", None) as progress:
-            report = verify_export(Judge(THRONES), lines, progress)
+        if notes and not keys and not is_bundle(path):
+            raise usage("To check signatures, give the key of the server that made them: --key.")
+        with out.progress("Entries", None) as progress:
+            proof = prove_file(path, notes, keys, progress)
     else:
-        if os.sep in game or path.suffix == ".jsonl":
+        if os.sep in game or path.suffix in (".jsonl", ".zip"):
             raise usage(f"There is no file {game}.")
         with place(data, store, queue) as here:
             here.caller(game)
             here.settle(game)
-            with out.progress("Entries", here.desk.store.version(game)) as progress:
-                report = verify_store(here.desk.store, here.desk.judge, game, progress)
-    _conclude(out, game, report)
+            desk = here.desk
+            keys = keys or ([desk.key()] if desk.signer is not None else [])
+            with out.progress("Entries", desk.store.version(game)) as progress:
+                report = verify_store(desk.store, desk.judge, game, progress)
+            if report.disagreement is not None:
+                _disagree(game, report)
+            proof = prove(list(export_game(desk.store, game)), notes, keys)
+    _conclude(out, game, proof)
 
 
-def _conclude(out: Out, game: str, report: Report) -> None:
-    told = {"game": game, "confirmed": report.is_confirmed, **plain(report)}
-    if report.disagreement is not None:
-        found = report.disagreement
-        where = f"Entry {found.seq}" if found.seq else "The file"
-        detail = found.detail if len(found.detail) < 600 else found.detail[:600] + "…"
-        message = f"{where} disagrees ({found.what}): {detail}. {report.entries} entries before it are confirmed."
+def _key(text: str) -> Verifier:
+    return Verifier.parse(Path(text).read_text(encoding="utf-8") if Path(text).is_file() else text)
+
+
+def _conclude(out: Out, game: str, proof: Proof) -> None:
+    if proof.report is not None and proof.report.disagreement is not None:
+        _disagree(game, proof.report, proof)
+    told = _document(game, proof)
+    if proof.findings:
+        first = proof.findings[0]
+        message = " ".join(_sentence(one) for one in proof.findings)
+        if first.what == "record":
+            message = f"The record is damaged. {first.detail}"
         raise Failure(DISAGREES, "disagreement", message, **told)
-    out.say(f"{game}: confirmed. {report.entries} entries with {report.facts} facts come out the same.")
-    out.say(f"head {report.head}, ruled by {', '.join(report.engines) or 'nobody'}")
+    if proof.report is not None:
+        out.say(f"{game}: confirmed. {proof.entries} entries with {proof.report.facts} facts come out the same.")
+        out.say(f"head {proof.head}, ruled by {', '.join(proof.report.engines) or 'nobody'}")
+    else:
+        out.say(f"{game}: the chain of {proof.entries} entries holds, head {proof.head}.")
+    if proof.drawn.proven:
+        out.say(f"{proof.drawn.proven} draws follow from the seed, which is open.")
+    if proof.evidence:
+        out.say(f"{proof.evidence} signed notes hold.")
+    for remark in proof.remarks:
+        out.say(remark)
     out.document(told)
 
 
-def _is_full(path: Path) -> bool:
-    """Whether a file holds everything, as far as its first line says."""
-    with path.open("rb") as lines:
-        try:
-            return msgspec.json.decode(lines.readline(), type=Header).full
-        except (msgspec.MsgspecError, ValueError):
-            return True  # verification will say what is wrong with it
+def _disagree(game: str, report: Report, proof: Proof | None = None) -> None:
+    found = report.disagreement
+    assert found is not None, "there is something to tell"
+    where = f"Entry {found.seq}" if found.seq else "The file"
+    detail = found.detail if len(found.detail) < 600 else found.detail[:600] + "…"
+    message = f"{where} disagrees ({found.what}): {detail}. {report.entries} entries before it are confirmed."
+    more = _document(game, proof) if proof is not None else {"game": game, "confirmed": False, **plain(report)}
+    raise Failure(DISAGREES, "disagreement", message, **more)
 
 
-def _verify_redacted(out: Out, path: Path) -> None:
-    with path.open("rb") as lines:
-        damage = verify_chain(lines)
-    if damage is not None:
-        raise Failure(DISAGREES, "disagreement", f"The record is damaged. {damage}", game=str(path), confirmed=False)
-    out.say(f"{path}: the chain holds. The file is redacted, so the rulings themselves cannot be checked.")
-    out.document({"game": str(path), "confirmed": True, "redacted": True})
+def _sentence(found: Finding) -> str:
+    where = f"entry {found.entry}" if found.name == "record" and found.entry else found.name
+    return f"{where[:1].upper()}{where[1:]} disagrees ({found.what}): {found.detail}."
+
+
+def _document(game: str, proof: Proof) -> dict[str, Any]:
+    report = {} if proof.report is None else plain(proof.report)
+    more = {name: plain(getattr(proof, name)) for name in ("drawn", "evidence", "findings", "remarks")}
+    told = {"game": game, "confirmed": proof.is_confirmed, "entries": proof.entries, "head": proof.head}
+    return {**told, **report, "redacted": not proof.full, **more}
 
 
 def export(
@@ -98,12 +131,13 @@ def export(
     seat: SeatName = "",
     public: Annotated[bool, typer.Option("--public", help="Only what everybody may see.")] = False,
     token: TokenText = "",
+    as_bundle: Annotated[bool, typer.Option("--bundle", help="One file with log, boards and checkpoints.")] = False,
     data: Data = "",
     store: StoreUrl = "",
     queue: QueueUrl = "",
     json: Json = False,
 ) -> None:
-    """Write a game as JSON Lines: everything, or what a seat or the public may see."""
+    """Write a game as JSON Lines or as a bundle: everything, or what a seat or the public may see."""
     if json and file == "-":
         raise usage("With --json, name a file for the game: standard output holds the JSON document.")
     out = Out(json)
@@ -115,13 +149,20 @@ def export(
         player = None if public else here.desk.house_of(state, caller)
         seats = (caller.seat,) if caller.seat and not public else ()
         count = 0
+        what = "with every secret" if full else f"as {player} sees it" if player else "as everybody sees it"
+        if as_bundle:
+            with _sink(file) as sink:
+                count = sink.write(bundle(here.desk, game, full=full, player=player, seats=seats))
+            if file != "-":
+                out.say(f"{game}: {count} bytes in {file}, {what}.")
+            out.document({"game": game, "file": file, "bytes": count, "full": full, "player": player})
+            return
         with _sink(file) as sink, out.progress("Lines", None) as progress:
             for line in export_game(here.desk.store, game, full=full, player=player, seats=seats):
                 sink.write(line)
                 count += 1
                 progress(count)
     if file != "-":
-        what = "with every secret" if full else f"as {player} sees it" if player else "as everybody sees it"
         out.say(f"{game}: {count} lines in {file}, {what}.")
     out.document({"game": game, "file": file, "lines": count, "full": full, "player": player})
 
@@ -145,7 +186,7 @@ def _sink(file: str) -> Iterator[IO[bytes]]:
 
 
 def import_(
-    file: Annotated[str, typer.Argument(help="A full export; - is standard input.", show_default=False)],
+    file: Annotated[str, typer.Argument(help="A full export or bundle; - is standard input.", show_default=False)],
     name: Annotated[str, typer.Option("--as", help="Another id for the game.")] = "",
     data: Data = "",
     store: StoreUrl = "",
@@ -158,11 +199,16 @@ def import_(
         if file == "-":
             done = import_game(here.desk.store, sys.stdin.buffer, name or None)
         else:
-            with Path(file).open("rb") as lines:
-                done = import_game(here.desk.store, lines, name or None)
+            lines = unpack(Path(file).read_bytes()).lines if is_bundle(Path(file)) else _lines(Path(file))
+            done = import_game(here.desk.store, lines, name or None)
         here.desk.ring(done.game)
         here.settle(done.game)
         version = here.desk.store.version(done.game)
     out.say(f"Game {done.game} is here with {done.version} entries; {done.unruled} submissions waited for a ruling.")
     out.say("Give its seats tokens with: rookery token GAME SEAT")
     out.document({"game": done.game, "version": version, "imported": done.version, "unruled": done.unruled})
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as lines:
+        yield from lines

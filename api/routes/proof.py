@@ -6,10 +6,23 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from api import wire
-from api.dependencies import caller_of, desk_of, etag, reading_headers, unchanged
-from api.openapi import IF_NONE_MATCH, describe
+from api.bench import Bench
+from api.bundling import bundle
+from api.dependencies import caller_of, desk_of, etag, needing, reading_headers, unchanged
+from api.desk import Desk
+from api.errors import Edge
+from api.openapi import IF_NONE_MATCH, Header, describe
+from api.tokens import ORGANISER, Caller
+from domain.thrones.state import State
+from events.envelope import Receipt, Stored
 
 router = APIRouter()
+
+RULING_SECONDS = 20.0
+"""How long a read of secrets waits until it is written down."""
+
+SECRETS = Header("secrets", "query", "everything, for organiser and operator; it is written down", "boolean")
+WHY = Header("why", "query", "why the secrets are read, for everybody to see after the end")
 
 
 @router.get("/key", openapi_extra=describe(says="The public key of this server, one line", gives={200: wire.TEXT}))
@@ -35,3 +48,49 @@ def checkpoint(request: Request, game: str) -> Response:
     version, note = desk.checkpoint(game)
     tag = etag(version)
     return unchanged(request, tag) or Response(note, 200, reading_headers(tag), wire.TEXT)
+
+
+@router.get(
+    "/games/{game}/bundle",
+    openapi_extra=describe(
+        says="The game as one file: ledger, signed checkpoints, log, boards, as far as the caller may see them",
+        gives={200: wire.ZIP, 304: None},
+        token="any; secrets need that of the organiser or the operator",
+        headers=(SECRETS, WHY, IF_NONE_MATCH),
+        fails=(400, 401, 403, 404, 409, 422),
+    ),
+)
+def game_bundle(request: Request, game: str, secrets: bool = False, why: str = "") -> Response:
+    """With ``secrets`` it can be imported by another server and goes on there; that is a read by privilege."""
+    desk = desk_of(request)
+    caller = caller_of(request, game)
+    if secrets:
+        needing(caller, (ORGANISER, "operator"), "the organiser or the operator")
+        _write_down(desk, game, caller, why)
+    tag = etag(desk.store.version(game), "-secrets" if secrets else "")
+    known = unchanged(request, tag)
+    if known is not None:
+        return known
+    if secrets:
+        made = bundle(desk, game, full=True)
+    else:
+        house = desk.house_of(desk.line(game).state, caller)
+        made = bundle(desk, game, full=False, player=house, seats=() if caller.seat is None else (caller.seat,))
+    name = {"Content-Disposition": f'attachment; filename="{game}.zip"'}
+    return Response(made, 200, {**reading_headers(tag), **name}, wire.ZIP)
+
+
+def _write_down(desk: Desk, game: str, caller: Caller, why: str) -> None:
+    """Record the read before anything is shown; after the end nothing is secret any more."""
+    state: State = desk.line(game).state
+    if state.is_over:
+        return
+
+    def ruled(receipt: Receipt) -> Stored:
+        found = desk.ruling(receipt.game, receipt.inbox, RULING_SECONDS)
+        if found is None:
+            detail = "The read could not be written down yet, so nothing is shown. Try again in a moment."
+            raise Edge(503, "not-written-down", detail, {"Retry-After": "2"})
+        return found
+
+    Bench(desk, ruled).write_down(game, caller, "the whole game, every secret included", why)

@@ -7,23 +7,29 @@ self-contained text for people.
 
 from __future__ import annotations
 
+import functools
 import textwrap
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from api.desk import LogEntry
+from api.desk import Desk, LogEntry, NoSuchVersion, StruckOut
+from api.tokens import Caller
 from domain.kernel.chance import commitment, shuffled
-from domain.kernel.facts import Answered, AnswerSealed, Fact
+from domain.kernel.facts import Answered, AnswerSealed, Fact, SeedOpened
 from domain.thrones import facts as f
 from domain.thrones.notation import format_answer
 from domain.thrones.prose import Prose
-from domain.thrones.rulebook import Rule
+from domain.thrones.refusals import explain
+from domain.thrones.rulebook import Rule, parse_rules
 from domain.thrones.state import State
-from events.envelope import Refused
+from events import codec
+from events.envelope import Accepted, Refused, Stored
 
 WIDTH = 78
+RULES_FILE = Path(__file__).parents[1] / "docs" / "rules" / "second-edition.md"
 
 
 class Cited(msgspec.Struct, frozen=True):
@@ -43,12 +49,18 @@ class Sum(msgspec.Struct, frozen=True):
 
 
 class Draw(msgspec.Struct, frozen=True):
-    """A shuffle. ``proof`` tells how it follows from the seed; before the seed is open it can only be committed to."""
+    """A shuffle. ``commitment`` = SHA-256(salt ‖ body) binds it from the moment of the ruling.
+
+    Once the seed is open, ``salt`` and ``body`` are there, and ``proof`` tells how the order follows from the seed.
+    """
 
     deck: str
     occasion: str
+    commitment: str
     proof: str
     order: tuple[str, ...] = ()
+    salt: str = ""
+    body: str = ""
 
 
 class Certificate(msgspec.Struct, frozen=True):
@@ -59,7 +71,8 @@ class Certificate(msgspec.Struct, frozen=True):
     at: str
     by: str
     decided: tuple[str, ...]
-    verdict: Any
+    verdict: Accepted | Refused
+    why: str
     rules: tuple[Cited, ...]
     sums: tuple[Sum, ...]
     draws: tuple[Draw, ...]
@@ -68,6 +81,35 @@ class Certificate(msgspec.Struct, frozen=True):
     after: str
     prev: str
     digest: str
+    struck: StruckOut | None = None
+
+
+def certify(desk: Desk, game: str, caller: Caller, seq: int) -> Certificate:
+    """The certificate of an entry for the eyes of a caller. Raises NoSuchVersion, GameUnknown."""
+    now: State = desk.line(game).state
+    version = desk.store.version(game)
+    if not 0 < seq <= version:
+        raise NoSuchVersion(seq, version)
+    stored = next(iter(desk.store.entries(game, seq - 1, 1)))
+    after: State = desk.line(game, seq).state
+    prose = Prose(desk.edition(after))
+    read = desk.readable(stored, desk.house_of(now, caller), prose)
+    return certificate(
+        game,
+        desk.marked(game, read, desk.struck_out(game)),
+        prev=codec.entry(stored).prev,
+        prose=prose,
+        rulebook=rulebook(),
+        boards=(desk.board(game, caller, seq - 1)[1], desk.board(game, caller, seq)[1]),
+        draws=tuple(_draws(desk, stored, after, _seeds(desk, game) if now.is_over else ())),
+        state=after,
+    )
+
+
+@functools.cache
+def rulebook() -> dict[str, Rule]:
+    """Every rule; none where the file was not installed."""
+    return parse_rules(RULES_FILE.read_text(encoding="utf-8")) if RULES_FILE.is_file() else {}
 
 
 def certificate(
@@ -78,14 +120,16 @@ def certificate(
     prose: Prose,
     rulebook: Mapping[str, Rule],
     boards: tuple[str, str],
-    seed: str,
+    draws: tuple[Draw, ...],
     state: State,
 ) -> Certificate:
-    """The certificate of an entry as it may be read. ``seed`` is the game's once it is open, else empty."""
+    """The certificate of an entry as it may be read."""
     facts = [fact for fact in entry.facts if isinstance(fact, Fact)]
     rules = dict.fromkeys(rule for fact in entry.facts for rule in _rules(fact))
+    why = ""
     if isinstance(entry.verdict, Refused):
         rules = dict.fromkeys((*entry.verdict.rules, *rules))
+        why = explain(entry.verdict.code, entry.verdict.params, prose)
     return Certificate(
         game=game,
         entry=entry.seq,
@@ -93,16 +137,18 @@ def certificate(
         by=_by(entry, state, prose),
         decided=tuple(_decided(facts)),
         verdict=entry.verdict,
+        why=why,
         rules=tuple(
             Cited(rule, rulebook[rule].section, rulebook[rule].text) for rule in sorted(rules) if rule in rulebook
         ),
         sums=tuple(_sums(facts, prose)),
-        draws=tuple(_draws(entry, seed)),
+        draws=draws,
         happened=entry.sentences,
         before=boards[0],
         after=boards[1],
         prev=prev,
         digest=entry.digest,
+        struck=entry.struck,
     )
 
 
@@ -115,8 +161,12 @@ def _rules(fact: Any) -> Iterator[str]:
 
 def _by(entry: LogEntry, state: State, prose: Prose) -> str:
     house = state.charter.seats.get(entry.seat) if entry.seat else None
-    who = {"command": "a player", "deadline": "the clock", "arbiter": "the arbiter", "system": "Rookery"}
-    return prose.name(house) if house else who.get(entry.cause, entry.cause)
+    if house:
+        return prose.name(house)
+    said = msgspec.json.decode(entry.command) if isinstance(entry.command, msgspec.Raw) else None
+    name = said.get("by", "") if isinstance(said, dict) else ""
+    who = {"command": "a player", "deadline": "the organiser", "arbiter": "the arbiter", "system": "Rookery"}
+    return who[entry.cause] + (f" ({name})" if name else "")
 
 
 def _decided(facts: list[Fact]) -> Iterator[str]:
@@ -149,39 +199,79 @@ def _sums(facts: list[Fact], prose: Prose) -> Iterator[Sum]:
             yield Sum(f"{prose.name(fact.house)}, casualties (of {fact.eligible} units)", lines, fact.number)
 
 
-def _draws(entry: LogEntry, seed: str) -> Iterator[Draw]:
-    for fact in entry.facts:
-        if isinstance(fact, f.DeckShuffled):
-            again = seed and shuffled(seed, fact.occasion, tuple(sorted(fact.cards))) == fact.cards
-            told = f"follows from the seed under commitment {commitment(seed)}" if again else "does not follow"
-            yield Draw(fact.deck, fact.occasion, told if seed else "open to its reader", fact.cards)
-        elif not isinstance(fact, Fact) and fact.fact == "DeckShuffled":
-            yield Draw("a deck", "sealed", f"committed to as {fact.commitment}; provable once the seed is open")
+def _seeds(desk: Desk, game: str) -> tuple[str, ...]:
+    """The seeds that have been opened to everybody."""
+    found: list[str] = []
+    for stored in desk.store.entries(game):
+        if b'"fact":"SeedOpened"' in stored.public:
+            found += [fact.seed for fact in desk.judge.codec.facts(stored) if isinstance(fact, SeedOpened)]
+    return tuple(dict.fromkeys(found))
+
+
+def _draws(desk: Desk, stored: Stored, after: State, seeds: tuple[str, ...]) -> Iterator[Draw]:
+    """The shuffles of an entry. They are nobody's to read until the seed is open; then everybody may check them."""
+    read = codec.entry(stored)
+    for raw in map(bytes, read.facts):
+        placeholder = codec.sealed_fact(raw)
+        if placeholder is None or placeholder.fact not in ("DeckShuffled", "DeckRedrawn"):
+            continue
+        part = stored.sealed[placeholder.sealed]
+        if not seeds:
+            yield Draw("a deck", "sealed", part.commitment, "committed to; provable once the seed is open")
+            continue
+        fact = desk.judge.codec.fact(bytes(part.body), read.v)
+        occasion = (
+            fact.occasion
+            if isinstance(fact, f.DeckShuffled)
+            else f"{fact.deck}/redrawn/{len(after.docket.struck)}"  # as the redraw names it
+        )
+        told = "the seed that it was drawn from has not been opened"
+        if after.charter.chance == "imposed":
+            told = "stated from outside"
+        for seed in seeds:
+            if shuffled(seed, occasion, tuple(sorted(fact.cards))) == fact.cards:
+                told = f"follows from seed {seed}, which was committed to as {commitment(seed)}"
+        yield Draw(fact.deck, occasion, part.commitment, told, fact.cards, part.salt, bytes(part.body).decode())
 
 
 def as_text(found: Certificate) -> str:
     """One self-contained text that can be pasted into a forum."""
     refused = isinstance(found.verdict, Refused)
-    parts = [
-        f"RULING {found.entry} of game {found.game}\n{found.at}, on what {found.by} sent: "
-        + ("REFUSED" if refused else "carried out"),
-    ]
-    if refused:
-        parts.append(f"Why: {found.verdict.code} [{', '.join(found.verdict.rules)}]")
+    head = f"RULING {found.entry} of game {found.game}\n{found.at}, on what {found.by} sent: "
+    parts = [head + ("REFUSED" if refused else "carried out")]
+    if found.struck is not None:
+        parts.append(f"STRUCK OUT by entry {found.struck.by}: {found.struck.reason}")
+    if isinstance(found.verdict, Refused):
+        rules = f" [{', '.join(found.verdict.rules)}]" if found.verdict.rules else ""
+        parts.append(f"Why refused\n{_wrapped(found.why + rules)}")
     if found.decided:
-        parts.append("Decided\n" + "\n".join(f"  {line}" for line in found.decided))
-    for one in found.sums:
-        rows = [f"  {what:<46} {amount:>+4}  {', '.join(rules)}" for what, amount, rules in one.lines]
-        parts.append("\n".join([one.title, *rows, f"  {'total':<46} {one.total:>4}"]))
+        parts.append("Decided\n" + "\n".join(_wrapped(line) for line in found.decided))
+    if found.happened:
+        parts.append("What happened\n" + "\n".join(_wrapped(line) for line in found.happened))
+    parts += [_table(one) for one in found.sums]
     if found.draws:
-        parts.append("Draws\n" + "\n".join(f"  {one.deck} ({one.occasion}): {one.proof}" for one in found.draws))
-    parts.append("What happened\n" + "\n".join(f"  {line}" for line in found.happened))
-    parts.append("Rules\n" + "\n".join(_wrapped(f"{rule.id}: {rule.text}") for rule in found.rules))
-    parts.append(f"Board before\n{found.before}")
-    parts.append(f"Board after\n{found.after}")
+        parts.append("Draws\n" + "\n".join(map(_drawn, found.draws)))
+    if found.rules:
+        parts.append("Rules\n" + "\n".join(_wrapped(f"{rule.id}: {rule.text}") for rule in found.rules))
+    parts.append(f"BOARD BEFORE\n{found.before}")
+    parts.append(f"BOARD AFTER\n{found.after}")
     parts.append(f"Chain: entry {found.entry} is {found.digest}\n       after    {found.prev}")
     return "\n\n".join(parts) + "\n"
 
 
+def _table(one: Sum) -> str:
+    rows = [f"  {what:<46} {amount:>+4}  {', '.join(rules)}" for what, amount, rules in one.lines]
+    return "\n".join([one.title, *rows, f"  {'total':<46} {one.total:>4}"])
+
+
+def _drawn(one: Draw) -> str:
+    lines = [_wrapped(f"{one.deck} ({one.occasion}): {one.proof}."), f"    commitment {one.commitment}"]
+    if one.salt:
+        lines += [f"    salt       {one.salt}", f"    body       {one.body}"]
+    return "\n".join(lines)
+
+
 def _wrapped(text: str) -> str:
-    return textwrap.fill(" ".join(text.split()), WIDTH, initial_indent="  ", subsequent_indent="    ")
+    return textwrap.fill(
+        " ".join(text.split()), WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False
+    )

@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import difflib
-import functools
-from pathlib import Path
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from api import wire
+from api.certificate import rulebook
 from api.dependencies import answer, desk_of, etag, reading, unchanged
 from api.errors import Edge
 from api.openapi import IF_NONE_MATCH, describe
 from domain.thrones.charter import ENGINE
-from domain.thrones.rulebook import Rule, parse_rules
 
 router = APIRouter()
 health_router = APIRouter()
-
-RULES_FILE = Path(__file__).parents[2] / "docs" / "rules" / "second-edition.md"
-
-
-@functools.cache
-def rules() -> dict[str, Rule]:
-    """Every rule; none where the file was not installed."""
-    return parse_rules(RULES_FILE.read_text(encoding="utf-8")) if RULES_FILE.is_file() else {}
 
 
 @router.get(
@@ -36,9 +26,9 @@ def rules() -> dict[str, Rule]:
 )
 def rule_text(request: Request, rule: str) -> Response:
     """In our own words, with its sources."""
-    found = rules().get(rule.upper())
+    found = rulebook().get(rule.upper())
     if found is None:
-        close = difflib.get_close_matches(rule.upper()[:40], list(rules()), 3, 0.8)
+        close = difflib.get_close_matches(rule.upper()[:40], list(rulebook()), 3, 0.8)
         meant = f" Did you mean {' or '.join(close)}?" if close else ""
         raise Edge(404, "rule-unknown", f"There is no rule {rule[:40]!r}.{meant}", suggestions=close)
     tag = etag(int(ENGINE), f"-{found.id}")

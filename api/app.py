@@ -22,13 +22,23 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api import errors
 from api.desk import Desk
 from api.openapi import document
-from api.routes import commands, forks, games, ledger, proof, reading, rules
+from api.routes import arbiter, certificates, commands, forks, games, ledger, proof, reading, rules
 from api.watch import Watch
 from api.wire import JSON, to_bytes
 from worker.log import logger
 
 PREFIX = "/v1"
-ROUTERS = (games.router, commands.router, reading.router, ledger.router, forks.router, proof.router, rules.router)
+ROUTERS = (
+    games.router,
+    commands.router,
+    reading.router,
+    ledger.router,
+    forks.router,
+    proof.router,
+    arbiter.router,
+    certificates.router,
+    rules.router,
+)
 GROUPS = ((PREFIX, ROUTERS), ("", (rules.health_router,)))
 
 _CORRELATION = re.compile(r"[A-Za-z0-9._:-]{1,64}")

@@ -306,6 +306,8 @@ class Bench:
         """
         self.check(game, caller)
         signed = self._signed(game, caller, command)
+        if not getattr(signed, "reason", "given").strip():
+            raise Refusal("reason-missing")
         if isinstance(signed, Rewind | Correct):
             signed = msgspec.structs.replace(signed, expected=expected)
         if isinstance(signed, Rewind):

@@ -85,7 +85,7 @@ def refused(
 
 def status_of(code: str) -> int:
     """Of a refusal: 403 for somebody else's house, 422 for what does not exist, 409 for what is not legal now."""
-    if code == "not-your-seat":
+    if code in ("not-your-seat", "arbiter-plays"):
         return 403
     return 422 if code in ("unreadable", "house-not-in-play") or code.startswith("unknown-") else 409
 
@@ -114,7 +114,8 @@ def problem_of(error: Exception) -> tuple[Problem, dict[str, str]]:
             return _problem(404, "no-key", str(error)), {}
         case Refusal():
             detail = explain(error.code, error.params, Prose(EDITIONS["second-edition"]))
-            return _problem(422, error.code, detail, error.rules, error.params), {}
+            status = 403 if error.code == "arbiter-plays" else 422
+            return _problem(status, error.code, detail, error.rules, error.params), {}
         case NotationError():
             place = {"line": error.line, "column": error.column}
             params = {**place, "expected": error.expected, "suggestions": list(error.suggestions)}

@@ -65,6 +65,7 @@ _FAILURES = {
     413: "Too large",
     415: "Neither JSON nor plain text",
     422: "Read, but names or says something that cannot be",
+    428: "The version of the plan is missing",
     503: "The store is away; see Retry-After",
 }
 

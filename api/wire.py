@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Union
 
 import msgspec
 
+from api.bench import ReadOfSecrets
 from api.desk import LogEntry, StruckOut
 from api.tokens import Issue
 from domain.kernel.commands import PassDeadline, StateDraws
@@ -19,7 +20,7 @@ from domain.thrones.march_options import Marches
 from domain.thrones.notation import format_answer
 from domain.thrones.procedures.mustering import MusterOptions
 from domain.thrones.ruleset import THRONES
-from domain.thrones.state import Standing, State
+from domain.thrones.state import Hidden, Standing, State
 from domain.thrones.view import Owed, Own
 from events.envelope import Accepted, Part, Refused, SealedFact, Stored, encode
 
@@ -266,6 +267,80 @@ class SubmissionStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     status: Literal["pending", "ruled"]
     ruling: Ruling | None = None
     refusal: Problem | None = None
+
+
+class ArbiterOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A token for an arbiter. ``seat`` is his, where he plays in the game himself; the charter says whether he may."""
+
+    seat: str = ""
+
+
+class RewindOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Take a game back to the state after entry ``to``.
+
+    ``correction`` states facts there. With ``causal`` the struck-out answers are offered again and kept where nothing
+    they rest on has changed. With ``redraw`` what is not yet drawn is drawn anew. ``why`` is for a plan that opens
+    answers which are still sealed.
+    """
+
+    to: int
+    reason: str = ""
+    causal: bool = False
+    correction: tuple[dict[str, Any], ...] = ()
+    redraw: bool = False
+    appeal: int | None = None
+    opinion: str = ""
+    why: str = ""
+
+
+class CorrectionOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """State facts on the present position."""
+
+    facts: tuple[dict[str, Any], ...]
+    reason: str = ""
+    appeal: int | None = None
+    opinion: str = ""
+
+
+class AppealOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Appeal against the ruling of an entry."""
+
+    against: int
+    statement: str
+
+
+class OpinionOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Rule on an appeal without taking anything back."""
+
+    appeal: int
+    outcome: Literal["declined", "upheld"]
+    opinion: str
+
+
+class AmendOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Move the game to the rules engine of this server."""
+
+    engine: str
+    reason: str
+
+
+class SecretsReadList(msgspec.Struct, frozen=True):
+    """Reads by privilege, oldest first."""
+
+    game: str
+    version: int
+    reads: tuple[ReadOfSecrets, ...]
+
+
+class TwoSides(msgspec.Struct, frozen=True):
+    """A game as a House knew it (``known``), beside the truth: the position, and what was hidden in it."""
+
+    game: str
+    version: int
+    house: str
+    known: SeatView
+    truth: State
+    hidden: Hidden
 
 
 class RuleText(msgspec.Struct, frozen=True):

@@ -81,8 +81,8 @@ async def send_command(request: Request, game: str, seen: int | None = None) -> 
                 return await run_in_threadpool(_ruled, desk, caller, receipt, seconds)
         except StoreAway:
             pass  # it is taken in all the same, and the answer must say so
-    headers = {"Location": _place(game, receipt.inbox), "Retry-After": "1"}
-    return answer(_submitted(receipt, None), 202, headers)
+    headers = {"Location": place_of(game, receipt.inbox), "Retry-After": "1"}
+    return answer(submitted(receipt, None), 202, headers)
 
 
 async def _read(request: Request, game: str, caller: Caller, key: str, seen: int | None) -> _Sent:
@@ -123,11 +123,11 @@ def _letter(desk: Desk, game: str, caller: Caller, letter: str, key: str, seen: 
     return _Sent(encode(desk.read_letter(game, caller, letter, seen)), "command", seen)
 
 
-def _place(game: str, inbox: str) -> str:
+def place_of(game: str, inbox: str) -> str:
     return f"/v1/games/{game}/commands/{inbox}"
 
 
-def _submitted(receipt: Receipt, ruling: wire.Ruling | None) -> wire.Submitted:
+def submitted(receipt: Receipt, ruling: wire.Ruling | None) -> wire.Submitted:
     return wire.Submitted(
         game=receipt.game,
         inbox=receipt.inbox,
@@ -135,7 +135,7 @@ def _submitted(receipt: Receipt, ruling: wire.Ruling | None) -> wire.Submitted:
         digest=receipt.digest,
         again=receipt.again,
         status="pending" if ruling is None else "ruled",
-        location=_place(receipt.game, receipt.inbox),
+        location=place_of(receipt.game, receipt.inbox),
         ruling=ruling,
         receipt=receipt.note,
     )
@@ -148,8 +148,8 @@ def _ruled(desk: Desk, caller: Caller, receipt: Receipt, seconds: int) -> Respon
     headers = {"ETag": etag(ruling.seq), "Preference-Applied": f"wait={seconds}"}
     if refusal is not None:
         raise RefusedRuling(msgspec.structs.replace(refusal, receipt=receipt.note), headers)
-    place = {"Location": _place(receipt.game, receipt.inbox)}
-    return answer(_submitted(receipt, ruling), 200 if receipt.again else 201, {**headers, **place})
+    place = {"Location": place_of(receipt.game, receipt.inbox)}
+    return answer(submitted(receipt, ruling), 200 if receipt.again else 201, {**headers, **place})
 
 
 @router.get(
@@ -199,5 +199,5 @@ def _refusal(desk: Desk, game: str, caller: Caller, read: LogEntry, verdict: Ref
     if caller.seat is not None and caller.seat == read.seat:
         _, view = desk.view(game, caller, read.seq)
         alternatives = tuple(wire.question(owed) for owed in (*view.owes, *view.replaceable))
-    place = _place(game, read.inbox)
+    place = place_of(game, read.inbox)
     return refused(verdict, prose, entry=read.seq, submission=place, alternatives=alternatives)

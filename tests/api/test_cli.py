@@ -533,7 +533,7 @@ def test_help_names_the_exit_codes(rookery: Rookery) -> None:
     assert "Exit codes" in rookery.at_once("--help").out
 
 
-def _run_page(rookery: Rookery, page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+def run_page(rookery: Rookery, page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """Run the examples of a page in its order; the commands that it shows."""
     (tmp_path / "tests").symlink_to(ROOT / "tests")
     monkeypatch.chdir(tmp_path)
@@ -551,14 +551,14 @@ def _run_page(rookery: Rookery, page: str, tmp_path: Path, monkeypatch: pytest.M
 
 def test_the_examples_of_the_readme(rookery: Rookery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = (ROOT / "README.md").read_text(encoding="utf-8")
-    done = _run_page(rookery, page, tmp_path, monkeypatch)
+    done = run_page(rookery, page, tmp_path, monkeypatch)
     assert {"new", "submit", "show", "log", "verify", "deadline"} <= done
 
 
 def test_the_page_on_the_command_line(rookery: Rookery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every command of docs/cli.md that can be run to its end is, in the order of the page."""
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-    done = _run_page(rookery, page, tmp_path, monkeypatch)
+    done = run_page(rookery, page, tmp_path, monkeypatch)
     assert done | {"up", "worker", "trace"} == set(COMMAND_NAMES)
     assert all(f"`{name}" in page or f"rookery {name}" in page for name in COMMAND_NAMES)
 

@@ -1,0 +1,435 @@
+"""Tampering: whatever is changed in a record, a bundle or a store, or told to two players in two ways, is named."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import random
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import fakeredis
+import msgspec
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from api.bundling import bundle
+from api.desk import Desk
+from api.proving import prove, prove_file
+from api.tokens import Caller, Tokens
+from domain.thrones.ruleset import THRONES
+from events import chain, codec
+from events.bundle import LEDGER, MANIFEST, NOTE, BundleDamaged, Manifest, hashes, manifest_line, pack, unpack
+from events.envelope import GENESIS, Stored, encode
+from events.evidence import Finding, Note, book_of, weigh
+from events.export import EndLine, EntryLine, SubmissionLine, export_game, import_game, parse
+from events.notes import Checkpoint, Signer, origin, read_checkpoint
+from events.ruling import Judge
+from events.store import Store
+from events.verify import verify_store
+from worker.adjudicate import adjudicate
+
+GAME = "winter"
+JUDGE = Judge(THRONES)
+SIGNER = Signer("rookery.test", Ed25519PrivateKey.from_private_bytes(bytes(range(32))))
+OTHER = Signer("rookery.test", Ed25519PrivateKey.from_private_bytes(bytes(range(1, 33))))
+KEYS = (SIGNER.verifier,)
+SEATS = {"alice": "stark", "bob": "lannister", "carol": "baratheon"}
+
+
+class Played(msgspec.Struct, frozen=True):
+    """A game in a store of its own, with everything that players were given."""
+
+    desk: Desk
+    lines: tuple[bytes, ...]
+    receipts: tuple[str, ...]
+    checkpoints: tuple[str, ...]
+
+
+def desk_on(store: Store, signer: Signer = SIGNER) -> Desk:
+    times = (f"2025-01-01T12:{minute // 60:02}:{minute % 60:02}.000000Z" for minute in range(100_000))
+    return Desk(store, Tokens(store), None, JUDGE, clock=lambda: next(times), signer=signer)
+
+
+def go_on(desk: Desk, most: int, chance: random.Random) -> tuple[list[str], list[str]]:
+    """Play so many answers by chance; the receipts and a checkpoint after each."""
+    receipts, checkpoints = [], []
+    adjudicate(desk.store, JUDGE, GAME)
+    for _ in range(most):
+        owed = THRONES.decisions(desk.line(GAME).state)
+        if not owed:
+            break
+        decision = chance.choice(owed)
+        seat = next(name for name, house in SEATS.items() if house == decision.player)
+        answer = decision.sample(chance.randrange)
+        receipts.append(desk.submit(GAME, Caller("seat", seat), encode(answer), key=f"{len(receipts)}-{most}").note)
+        adjudicate(desk.store, JUDGE, GAME)
+        checkpoints.append(desk.checkpoint(GAME)[1])
+    return receipts, checkpoints
+
+
+def new_desk(signer: Signer = SIGNER, seed: str = "5e" * 32) -> Desk:
+    desk = desk_on(Store(fakeredis.FakeRedis()), signer)
+    desk.create(edition="second-edition", players=3, seats=SEATS, game=GAME, seed=seed, key="begin")
+    return desk
+
+
+def played(most: int, number: int = 1) -> Played:
+    desk = new_desk()
+    receipts, checkpoints = go_on(desk, most, random.Random(number))
+    return Played(desk, tuple(export_game(desk.store, GAME)), tuple(receipts), tuple(checkpoints))
+
+
+@cache
+def short() -> Played:
+    return played(24)
+
+
+@cache
+def packed(full: bool) -> bytes:
+    return bundle(short().desk, GAME, full=full, player=None if full else "stark", seats=() if full else ("alice",))
+
+
+def notes(texts: tuple[str, ...], what: str) -> list[Note]:
+    return [Note(f"{what} {number}", text) for number, text in enumerate(texts, 1)]
+
+
+def all_notes(game: Played) -> list[Note]:
+    return [*notes(game.receipts, "receipt"), *notes(game.checkpoints, "checkpoint")]
+
+
+def whats(found: tuple[Finding, ...]) -> set[str]:
+    return {one.what for one in found}
+
+
+# Honest records
+
+
+def test_an_honest_game_is_proven_with_everything_that_players_kept() -> None:
+    game = short()
+    proof = prove(game.lines, all_notes(game), KEYS)
+    assert proof.is_confirmed, proof.findings
+    assert proof.evidence == len(game.receipts) + len(game.checkpoints)
+    assert proof.drawn.unproven >= 4 and not proof.drawn.proven  # the seed is sealed until the end
+    assert any("not proven yet" in remark for remark in proof.remarks)
+
+
+def test_once_a_game_has_ended_its_draws_are_proven_for_the_public_too(tmp_path: Path) -> None:
+    game = played(10_000, number=3)
+    proof = prove(game.lines, all_notes(game), KEYS)
+    assert proof.is_confirmed, proof.findings[:3]
+    assert proof.drawn.proven >= 4 and not proof.drawn.unproven
+    path = tmp_path / "public.zip"
+    path.write_bytes(bundle(game.desk, GAME, full=False))
+    public = prove_file(path, all_notes(game), KEYS)
+    assert public.is_confirmed, public.findings[:3]
+    assert public.drawn.proven == 31  # three decks, rounds 2 to 10, and Winter came four times
+    assert public.report is None
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_a_bundle_is_proven_without_a_server(full: bool, tmp_path: Path) -> None:
+    path = tmp_path / "winter.zip"
+    path.write_bytes(packed(full))
+    proof = prove_file(path, all_notes(short()), KEYS)
+    assert proof.is_confirmed, proof.findings
+    assert (proof.full, proof.report is not None) == (full, full)
+
+
+def test_the_same_game_gives_the_same_bundle() -> None:
+    game = short()
+    moved = desk_on(Store(fakeredis.FakeRedis()))
+    import_game(moved.store, unpack(packed(True)).lines)
+    assert bundle(game.desk, GAME, full=True) == packed(True) == bundle(moved, GAME, full=True)
+
+
+def test_a_bundle_goes_on_at_another_server() -> None:
+    there = desk_on(Store(fakeredis.FakeRedis()), OTHER)
+    import_game(there.store, unpack(packed(True)).lines)
+    receipts, _ = go_on(there, 5, random.Random(7))
+    kept = [*all_notes(short()), *notes(tuple(receipts), "new receipt")]
+    proof = prove(list(export_game(there.store, GAME)), kept, (SIGNER.verifier, OTHER.verifier))
+    assert proof.is_confirmed, proof.findings
+    assert proof.evidence == len(kept)
+
+
+# Changes in the file
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_any_change_of_an_export_is_named(data: st.DataObject) -> None:
+    lines = list(short().lines)
+    index = data.draw(st.integers(0, len(lines) - 1))
+    how = data.draw(st.sampled_from(["byte", "remove", "swap", "insert", "truncate"]))
+    if how == "byte":
+        lines[index] = _changed(lines[index], data, but=b"\n\r")
+    elif how == "remove":
+        del lines[index]
+    elif how == "swap":
+        other = data.draw(st.integers(0, len(lines) - 1).filter(lambda one: one != index))
+        lines[index], lines[other] = lines[other], lines[index]
+    elif how == "insert":
+        lines.insert(index, lines[data.draw(st.integers(0, len(lines) - 1))])
+    else:
+        lines = lines[:index]
+    proof = prove(lines, [], KEYS)
+    assert not proof.is_confirmed
+    assert all(one.detail for one in proof.findings)
+
+
+def _changed(raw: bytes, data: st.DataObject, but: bytes = b"") -> bytes:
+    at = data.draw(st.integers(0, len(raw) - 1).filter(lambda at: raw[at] not in but))
+    byte = data.draw(st.integers(0, 255).filter(lambda value: value != raw[at] and value not in but))
+    return raw[:at] + bytes([byte]) + raw[at + 1 :]
+
+
+@pytest.mark.parametrize("full", [True, False])
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_any_changed_byte_of_a_bundle_is_told(full: bool, data: st.DataObject, tmp_path_factory: Any) -> None:
+    path = tmp_path_factory.mktemp("bundle") / "winter.zip"
+    path.write_bytes(_changed(packed(full), data))
+    try:
+        proof = prove_file(path, [], KEYS)
+    except BundleDamaged:
+        return
+    # What says nothing, such as the date of a part, changes no part: that is told, but is no damage.
+    assert not proof.is_confirmed or any("packed otherwise" in one for one in proof.remarks)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_any_changed_part_of_a_bundle_is_named_though_the_manifest_was_made_anew(
+    data: st.DataObject, tmp_path_factory: Any
+) -> None:
+    full = data.draw(st.booleans())
+    parts = dict(unpack(packed(full)).parts)
+    name = data.draw(st.sampled_from(sorted(set(parts) - {MANIFEST, NOTE})))
+    how = data.draw(st.sampled_from(["byte", "remove", "add", "truncate"]))
+    if how == "byte":
+        parts[name] = _changed(parts[name], data)
+    elif how == "remove" and name != LEDGER:
+        del parts[name]
+    elif how == "add":
+        parts[f"{name}.more"] = b"more"
+    else:
+        parts[name] = parts[name][: data.draw(st.integers(0, len(parts[name]) - 1))]
+    path = tmp_path_factory.mktemp("bundle") / "winter.zip"
+    path.write_bytes(pack(remade(parts, None)))
+    proof = prove_file(path, [], KEYS)
+    assert not proof.is_confirmed
+    path.write_bytes(pack(remade(parts, OTHER)))
+    assert "signature" in whats(prove_file(path, [], KEYS).findings)
+
+
+def remade(parts: dict[str, bytes], signer: Signer | None) -> dict[str, bytes]:
+    """A manifest that fits the parts, signed anew, or with the old signature."""
+    old = msgspec.json.decode(parts[MANIFEST], type=Manifest)
+    listed = {name: body for name, body in parts.items() if name not in (MANIFEST, NOTE)}
+    raw = encode(msgspec.structs.replace(old, parts=hashes(listed))) + b"\n"
+    made = {**parts, MANIFEST: raw}
+    if signer is not None:
+        text = Checkpoint(origin(signer.name, GAME), old.entries, old.head).text() + manifest_line(raw)
+        made[NOTE] = signer.sign(text).encode()
+    return made
+
+
+def test_a_bundle_signed_by_another_key_is_told_apart(tmp_path: Path) -> None:
+    path = tmp_path / "winter.zip"
+    path.write_bytes(bundle(desk_with(short().desk.store, OTHER), GAME, full=True))
+    assert prove_file(path).is_confirmed  # by the key that it names itself, which the remark says
+    assert any(OTHER.verifier.text() in remark for remark in prove_file(path).remarks)
+    found = prove_file(path, [], KEYS).findings
+    assert whats(found) == {"signature"}
+    assert {one.name for one in found} >= {NOTE, "checkpoints/00001.note"}
+
+
+def desk_with(store: Store, signer: Signer) -> Desk:
+    return desk_on(store, signer)
+
+
+# A forger who makes everything anew
+
+
+def test_a_chain_made_anew_over_another_ending_meets_the_checkpoints() -> None:
+    """The record is true in itself; only what players kept shows that it is another one."""
+    game = short()
+    kept = 12
+    other = desk_on(Store(fakeredis.FakeRedis()))
+    lines = list(game.lines)
+    import_game(other.store, _cut(lines, kept))
+    go_on(other, 20, random.Random(99))
+    forged = list(export_game(other.store, GAME))
+    assert prove(forged).is_confirmed
+    book = book_of(forged)
+    for number, note in enumerate(game.checkpoints, 2):
+        found = weigh([Note("mine", note)], KEYS, book).findings
+        assert whats(found) == (set() if number <= kept else {"checkpoint"}), number
+        assert all(one.entry == number for one in found)
+    for number, note in enumerate(game.receipts, 2):
+        found = weigh([Note("mine", note)], KEYS, book).findings
+        assert whats(found) == (set() if number <= kept else {"receipt"}), number
+
+
+def _cut(lines: list[bytes], upto: int) -> list[bytes]:
+    """A true export of the first entries."""
+    store = Store(fakeredis.FakeRedis())
+    entries = [line.stored() for line in parse(lines) if isinstance(line, EntryLine)][:upto]
+    inbox = [line.read() for line in parse(lines) if isinstance(line, SubmissionLine)][:upto]
+    import_game(store, lines, "whole")
+    pepper = store.pepper("whole").hex()
+    fields = {"rules": "thrones", "version": THRONES.version, "created": inbox[0].at, "pepper": pepper}
+    store.restore(GAME, {**fields, "cursor": str(upto)}, entries, inbox)
+    return list(export_game(store, GAME))
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(2, 20), st.integers(1, 1000))
+def test_two_histories_shown_to_two_players_are_named(fork: int, number: int) -> None:
+    game = short()
+    sides = []
+    for turn in range(2):
+        desk = desk_on(Store(fakeredis.FakeRedis()))
+        import_game(desk.store, _cut(list(game.lines), fork))
+        sides.append((desk, *go_on(desk, 4, random.Random(number * 2 + turn))))
+    (left, left_receipts, left_points), (right, right_receipts, right_points) = sides
+    records = [list(export_game(desk.store, GAME)) for desk in (left, right)]
+    differ = [i for i, (one, other) in enumerate(zip(left_points, right_points, strict=False)) if one != other]
+    if not differ:
+        return  # chance made the same answers
+    first = differ[0]
+    # Each record is true in itself, and each player's notes fit the record that he was shown.
+    assert all(prove(record).is_confirmed for record in records)
+    assert prove(records[0], notes(tuple(left_points), "left"), KEYS).is_confirmed
+    # The other's notes do not, whatever the record is.
+    assert "checkpoint" in whats(prove(records[0], notes(tuple(right_points[first:]), "right"), KEYS).findings)
+    assert "receipt" in whats(prove(records[1], notes(tuple(left_receipts[first:]), "left"), KEYS).findings)
+    # And the notes alone, without any record, say that there are two.
+    alone = weigh([Note("left", left_points[first]), Note("right", right_points[first])], KEYS, None)
+    assert whats(alone.findings) == {"two histories"}
+    sent = weigh([Note("left", left_receipts[first]), Note("right", right_receipts[first])], KEYS, None)
+    assert whats(sent.findings) == {"two histories"}
+
+
+def test_a_submission_that_was_acknowledged_and_lost_is_missed() -> None:
+    game = short()
+    store = Store(fakeredis.FakeRedis())
+    import_game(store, game.lines)
+    desk = desk_on(store)
+    owed = THRONES.decisions(desk.line(GAME).state)[0]
+    seat = next(name for name, house in SEATS.items() if house == owed.player)
+    note = desk.submit(GAME, Caller("seat", seat), encode(owed.sample(lambda bound: 0)), key="late").note
+    waiting = prove(list(export_game(store, GAME)), [Note("mine", note)], KEYS)
+    assert waiting.is_confirmed and any("waits for a ruling" in remark for remark in waiting.remarks)
+    lost = prove(game.lines, [Note("mine", note)], KEYS)
+    assert [str(one) for one in lost.findings] == ["mine: receipt: submission 26-0 is not in the inbox"]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_a_note_that_was_changed_or_signed_by_another_does_not_count(data: st.DataObject) -> None:
+    game = short()
+    text = data.draw(st.sampled_from([*game.receipts, *game.checkpoints]))
+    head = text.partition("\n\n")[0].encode()
+    changed = (_changed(head, data, but=b"\n") + text.encode()[len(head) :]).decode(errors="replace")
+    assert whats(prove(game.lines, [Note("mine", changed)], KEYS).findings) == {"signature"}
+    forged = Note("mine", OTHER.sign(text.partition("\n\n")[0] + "\n"))
+    assert whats(prove(game.lines, [forged], KEYS).findings) == {"signature"}
+    assert read_checkpoint(forged.text, OTHER.verifier)
+
+
+# Draws
+
+
+def test_decks_that_do_not_follow_from_the_seed_are_named_card_by_card() -> None:
+    """The operator stacks a deck and makes everything anew: the rules alone cannot tell, the open seed does."""
+    desk = desk_on(Store(fakeredis.FakeRedis()))
+    edition = THRONES.rules_of(short().desk.line(GAME).state).edition
+    deck, cards = next(iter(edition.westeros_decks.items()))
+    desk.create(
+        edition="second-edition",
+        players=3,
+        seats=SEATS,
+        game=GAME,
+        seed="5e" * 32,
+        key="x",
+        decks={deck: tuple(sorted(cards))},
+    )
+    go_on(desk, 10_000, random.Random(5))
+    full = prove(list(export_game(desk.store, GAME)))
+    assert full.drawn.imposed == 1
+    public = prove(list(export_game(desk.store, GAME, full=False)))
+    assert whats(public.findings) == {"draw"}
+    assert f"of deck {deck} that follows from the seed" in public.findings[0].detail
+
+
+def test_a_commitment_to_another_seed_is_named() -> None:
+    game = short()
+    lines = list(parse(game.lines))
+    entries = [line.stored() for line in lines if isinstance(line, EntryLine)]
+    public = entries[0].public
+    at = public.index(b'"commitment":"', public.index(b"SeedCommitted")) + len(b'"commitment":"')
+    forged = Stored(public[:at] + b"00" * 32 + public[at + 64 :], entries[0].sealed, "")
+    proof = prove(_rewritten(game.lines, forged))
+    assert "draw" in whats(proof.findings) and not proof.is_confirmed
+
+
+def _rewritten(lines: tuple[bytes, ...], first: Stored) -> list[bytes]:
+    """An export whose first entry was forged and whose chain was made anew."""
+    made: list[bytes] = []
+    head = GENESIS
+    for line in parse(lines):
+        if isinstance(line, EntryLine):
+            stored = first if head == GENESIS else line.stored()
+            entry = codec.entry(stored)
+            public = stored.public.replace(entry.prev.encode(), head.encode()) if head != GENESIS else stored.public
+            head = chain.digest(head, public, stored.sealed)
+            made.append(encode(EntryLine(msgspec.Raw(public), stored.sealed, head)) + b"\n")
+        elif isinstance(line, EndLine):
+            covered = hashlib.sha256(b"".join(made)).hexdigest()
+            made.append(encode(msgspec.structs.replace(line, head=head, sha256=covered)) + b"\n")
+        else:
+            made.append(encode(line) + b"\n")
+    return made
+
+
+# The store
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_any_change_in_the_store_is_named(data: st.DataObject) -> None:
+    store = Store(fakeredis.FakeRedis())
+    import_game(store, short().lines)
+    what = data.draw(st.sampled_from(["ledger", "inbox"]))
+    rows = [(name, dict(fields)) for name, fields in store.client.xrange(store.key(GAME, what))]
+    index = data.draw(st.integers(0, len(rows) - 1))
+    before = copy.deepcopy(rows)
+    how = data.draw(st.sampled_from(["byte", "remove", "swap", "truncate"]))
+    if how == "byte":
+        field = data.draw(st.sampled_from(sorted(rows[index][1])))
+        rows[index][1][field] = _changed(rows[index][1][field], data)
+    elif how == "remove":
+        del rows[index]
+    elif how == "swap":
+        other = data.draw(st.integers(0, len(rows) - 1).filter(lambda one: one != index))
+        rows[index] = (rows[index][0], before[other][1])
+        rows[other] = (rows[other][0], before[index][1])
+    else:
+        rows = rows[:index]
+    store.client.delete(store.key(GAME, what))
+    for name, fields in rows:
+        store.client.xadd(store.key(GAME, what), fields, id=name)
+    report = verify_store(store, JUDGE, GAME)
+    if report.is_confirmed:  # what is no part of a ruling, such as a key of the inbox: receipts sign all of it
+        proof = prove(list(export_game(store, GAME)), all_notes(short()), KEYS)
+        assert not proof.is_confirmed, (what, how, index)
+
+
+def test_a_file_without_its_end_is_named() -> None:
+    found = prove(short().lines[:-1]).findings
+    assert "the file ends before its end" in str(found[0])

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from api.cli import fork, play, proof, read, record, server, tools
+from api.cli import arbiter, fork, play, proof, read, record, server, tools
 from api.cli.common import BUG, INTERRUPTED, USAGE, Failure, Out, failure
 from worker import log
 
@@ -38,6 +38,16 @@ app.command("import")(record.import_)
 app.command("fork")(fork.fork)
 app.command("key")(proof.key)
 app.command("checkpoint")(proof.checkpoint)
+app.command("why")(arbiter.why)
+app.command("appeal")(arbiter.appeal)
+app.command("plan")(arbiter.plan)
+app.command("rewind")(arbiter.rewind)
+app.command("correct")(arbiter.correct)
+app.add_typer(arbiter.opinions, name="opinion")
+app.command("amend")(arbiter.amend)
+app.command("arbiter")(arbiter.arbiter)
+app.command("perspective")(arbiter.perspective)
+app.command("secrets")(arbiter.secrets)
 app.command("sample")(tools.sample)
 app.command("rules")(tools.rules)
 app.add_typer(tools.cases, name="cases")

@@ -15,7 +15,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from api.desk import NoSuchVersion, NotAllowed, Unsigned
+from api.bench import PlanOutOfDate
+from api.desk import NoSuchVersion, NotAllowed, NotAMoment, Unsigned
 from api.serve import BadAddress, PortTaken
 from domain.kernel.refusal import Refusal
 from domain.thrones.editions.second import SECOND_EDITION
@@ -81,6 +82,11 @@ def failure(error: Exception) -> Failure:
             return refused(error)
         case NotAllowed():
             return Failure(REFUSED, "not-allowed", str(error))
+        case NotAMoment():
+            return usage(str(error), at=error.at)
+        case PlanOutOfDate():
+            versions = {"expected": error.expected, "version": error.version}
+            return Failure(REFUSED, "plan-out-of-date", f"{error} Nothing was recorded; plan anew.", **versions)
         case Unsigned():
             return Failure(USAGE, "no-key", str(error))
         case KeyConflict() | GameExists():

@@ -45,6 +45,9 @@ def new(
     deal: Annotated[bool, typer.Option("--deal", help="Deal the Houses to the seats by chance.")] = False,
     seed: Annotated[str, typer.Option(help="A number, or 64 hexadecimal digits: makes all draws known.")] = "",
     imposed: Annotated[bool, typer.Option("--imposed", help="Draws are made elsewhere and stated.")] = False,
+    arbitration: Annotated[
+        list[str], typer.Option(help="What is agreed about disputes, such as secrets-log=at-once.")
+    ] = [],  # noqa: B006 - typer copies it
     edition: Annotated[str, typer.Option(help="The edition.")] = "second-edition",
     game: Annotated[str, typer.Option("--game", help="The id of the game.", show_default="a random one")] = "",
     data: Data = "",
@@ -64,6 +67,7 @@ def new(
             game=game or None,
             seed=_seed(seed),
             chance="imposed" if imposed else "seeded",
+            arbitration=settings(arbitration),
         )
         ruled = here.desk.readable(here.ruling(made.receipt), None, Prose(here.desk.edition(_state(here, made.game))))
         if isinstance(ruled.verdict, Refused):

@@ -29,7 +29,7 @@ from events.envelope import Refused
 def show(
     game: GameId,
     seat: SeatName = "",
-    at: Annotated[int | None, typer.Option(help="The version to show, without hindsight.")] = None,
+    at: Annotated[str, typer.Option(help="An entry, or a time: the game as it stood then, without hindsight.")] = "",
     token: TokenText = "",
     data: Data = "",
     store: StoreUrl = "",
@@ -41,8 +41,11 @@ def show(
     with place(data, store, queue) as here:
         caller = here.caller(game, seat, token)
         here.settle(game)
-        version, seen = here.desk.view(game, caller, at)
+        version, seen = here.desk.view(game, caller, here.desk.version_at(game, at or None))
+        struck = here.desk.struck_out(game).get(version)
     out.say(f"{game}, version {version}" + (f", as {seen.house} sees it" if seen.house else ""))
+    if struck is not None:
+        out.say(f"Struck out by entry {struck.by}: {struck.reason}", style="red")
     out.say(picture(seen))
     for one in seen.owes:
         out.say(_owed(one))
@@ -70,6 +73,7 @@ def log(
     game: GameId,
     after: Annotated[int, typer.Option(help="Begin behind this entry.")] = 0,
     count: Annotated[int | None, typer.Option(help="How many entries at most.")] = None,
+    at: Annotated[str, typer.Option(help="End with this entry, or with the last one received by this time.")] = "",
     everything: Annotated[bool, typer.Option("--all", help="Tell of facts that are sealed for others, too.")] = False,
     seat: SeatName = "",
     token: TokenText = "",
@@ -85,21 +89,26 @@ def log(
         caller = here.caller(game, seat, token)
         here.settle(game)
         current = here.desk.store.version(game)
-        if not 0 <= after <= current:
-            raise NoSuchVersion(after, current)
+        end = here.desk.version_at(game, at or None)
+        if not 0 <= after <= current or (end is not None and not 0 <= end <= current):
+            raise NoSuchVersion(after if end is None else end, current)
+        if end is not None:
+            count = max(0, end - after) if count is None else min(count, max(0, end - after))
         prose = Prose(here.desk.edition(here.desk.line(game).state))
-        for entry in here.desk.log(game, caller, after, count):
+        for entry in here.desk.log(game, caller, after, count) if count != 0 else ():
             if json:
                 entries.append(plain(entry))
                 continue
             who = f"seat {entry.seat}" if entry.seat else entry.cause
-            out.say(f"{entry.seq}  {entry.at}  {who}", style="bold")
+            out.say(f"{entry.seq}  {entry.at}  {who}", style="bold strike" if entry.struck else "bold")
+            if entry.struck:
+                out.say(f"  STRUCK OUT by entry {entry.struck.by}: {entry.struck.reason}", style="red")
             if isinstance(entry.verdict, Refused):
                 verdict = entry.verdict
                 rules = f" [{', '.join(verdict.rules)}]" if verdict.rules else ""
                 out.say(f"  Refused. {explain(verdict.code, verdict.params, prose)}{rules}", style="red")
             for sentence in told(entry, everything):
-                out.say(f"  {sentence}")
+                out.say(f"  {sentence}", style="strike" if entry.struck else "")
             if entry.checkpoint:
                 out.say(textwrap.indent(entry.checkpoint, "    "))
     out.document({"game": game, "version": current, "entries": entries})
@@ -107,7 +116,7 @@ def log(
 
 def replay(
     game: GameId,
-    to: Annotated[int | None, typer.Option(help="Stop at this version.")] = None,
+    to: Annotated[str, typer.Option(help="Stop at this entry, or at the last one received by this time.")] = "",
     seat: SeatName = "",
     token: TokenText = "",
     data: Data = "",
@@ -121,7 +130,8 @@ def replay(
         caller = here.caller(game, seat, token)
         here.settle(game)
         current = here.desk.store.version(game)
-        end = current if to is None else to
+        wanted = here.desk.version_at(game, to or None)
+        end = current if wanted is None else wanted
         if not 0 <= end <= current:
             raise NoSuchVersion(end, current)
         with out.progress("Entries", end) as progress:

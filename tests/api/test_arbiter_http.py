@@ -96,7 +96,7 @@ def test_a_certificate_explains_a_ruling_as_data_and_as_text(court: Court) -> No
     assert (told["entry"], told["by"]) == (4, "Baratheon")
     assert {"2E-PLN-2"} <= {rule["id"] for rule in told["rules"]}
     assert all(rule["text"] for rule in told["rules"])
-    assert "Baratheon: assign-orders" in told["before"] and "order march" in told["after"]
+    assert "Baratheon: assign-orders" in told["before"] and ", order " in told["after"]
     text = court.table.get("/entries/4/certificate", accept="text/plain")
     assert text.headers["content-type"].startswith("text/plain")
     assert text.text.startswith("RULING 4 of game") and "BOARD AFTER" in text.text

@@ -1,0 +1,353 @@
+"""Commands of a dispute: why, appeal, plan, rewind, correct, opinion, amend; perspective and secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from api.bench import Bench, PlannedAnswer, picture
+from api.certificate import as_text, certify
+from api.cli.common import (
+    REFUSED,
+    Data,
+    Failure,
+    GameId,
+    Json,
+    Out,
+    QueueUrl,
+    SeatName,
+    StoreUrl,
+    TokenText,
+    plain,
+    usage,
+)
+from api.cli.place import Place, place
+from api.cli.play import told
+from api.tokens import Caller
+from domain.kernel.arbiter import Amend, Correct, Rewind, RuleOnAppeal
+from domain.thrones.prose import Prose
+from domain.thrones.refusals import explain
+from domain.thrones.state import State
+from events.envelope import Receipt, Refused
+
+Entry = Annotated[int, typer.Argument(help="The number of an entry.", show_default=False)]
+Reason = Annotated[str, typer.Option(help="Why, for everybody to read.", show_default=False)]
+Why = Annotated[str, typer.Option(help="Why you read what is hidden; it is recorded and told at the end.")]
+Planned = Annotated[int, typer.Option("--version", help="The version that the plan was made for.", show_default=False)]
+Causal = Annotated[bool, typer.Option("--causal", help="Offer the struck-out answers again; keep what still holds.")]
+Redraw = Annotated[bool, typer.Option("--redraw", help="Draw anew what is not yet drawn.")]
+States = Annotated[list[str], typer.Option("--state", help="A fact as JSON, stated by the arbiter; any number.")]
+Facts = Annotated[str, typer.Option("--facts", help="A file with a JSON list of facts.")]
+Number = Annotated[int | None, typer.Option("--appeal", help="The appeal that this rules on.")]
+Opinion = Annotated[str, typer.Option("--opinion", help="The opinion on that appeal.")]
+
+
+def bench(here: Place) -> Bench:
+    """The bench of a place. A read is recorded in the inbox even where nobody can rule on it now."""
+
+    def ruled(receipt: Receipt) -> None:
+        try:
+            here.ruling(receipt)
+        except Failure as failed:
+            if failed.code != "not-ruled":
+                raise
+
+    return Bench(here.desk, ruled)
+
+
+def _house(here: Place, game: str, name: str) -> str:
+    state: State = here.desk.line(game).state
+    found = state.charter.seats.get(name)
+    return found if found is not None else here.desk.lexicon(game).houses.resolve(name, 1)
+
+
+def _stated(state: list[str], file: str) -> tuple[dict[str, Any], ...]:
+    """Facts that the arbiter states, from options and from a file."""
+    try:
+        found = [msgspec.json.decode(one.encode(), type=dict[str, Any]) for one in state]
+        if file:
+            found += msgspec.json.decode(Path(file).read_bytes(), type=list[dict[str, Any]])
+    except msgspec.MsgspecError as error:
+        raise usage(
+            f'A fact is JSON such as {{"fact": "PowerChanged", "house": "stark", "by": 1}}: {error}.'
+        ) from error
+    return tuple(found)
+
+
+def why(
+    game: GameId,
+    entry: Entry,
+    seat: SeatName = "",
+    token: TokenText = "",
+    data: Data = "",
+    store: StoreUrl = "",
+    queue: QueueUrl = "",
+    json: Json = False,
+) -> None:
+    """Explain one entry: who decided what, by which rules, with which sums and draws, the board before and after."""
+    out = Out(json)
+    with place(data, store, queue) as here:
+        caller = here.caller(game, seat, token)
+        here.settle(game)
+        found = certify(here.desk, game, caller, entry)
+    out.say(as_text(found).rstrip("\n"))
+    out.document(found)
+
+
+def arbiter(
+    game: GameId,
+    name: Annotated[str, typer.Argument(help="What the arbiter is called.", show_default=False)],
+    seat: Annotated[str, typer.Option(help="His seat, or its House, where he plays in the game himself.")] = "",
+    data: Data = "",
+    store: StoreUrl = "",
+    queue: QueueUrl = "",
+    json: Json = False,
+) -> None:
+    """Issue a token for an arbiter; an old one of the same name is void."""
+    out = Out(json)
+    with place(data, store, queue) as here:
+        here.caller(game)
+        here.settle(game)
+        plays = here.seat(game, seat) if seat else ""
+        Bench.check_seat(here.desk.line(game).state, plays)
+        issued = here.desk.tokens.issue_arbiter(game, name, plays)
+    out.say(issued)
+    out.document({"game": game, "arbiter": name, "seat": plays or None, "token": issued})
+
+
+def perspective(
+    game: GameId,
+    house: Annotated[str, typer.Argument(help="A House, or its seat.", show_default=False)],
+    at: Annotated[str, typer.Option(help="An entry, or a time such as 2025-01-31T18:00:00Z.")] = "",
+    why: Why = "",
+    token: TokenText = "",
+    data: Data = "",
+    store: StoreUrl = "",
+    queue: QueueUrl = "",
+    json: Json = False,
+) -> None:
+    """Show the game as one House knew it at a moment, beside the truth. Before the end it needs a reason."""
+    out = Out(json)
+    with place(data, store, queue) as here:
+        caller = here.caller(game, token=token)
+        here.settle(game)
+        wanted = here.desk.version_at(game, at or None)
+        found = bench(here).perspective(game, caller, _house(here, game, house), wanted, why)
+    out.say(f"{game}, version {found.version}")
+    out.say(picture(found))
+    out.document(found)
+
+
+def secrets(game: GameId, data: Data = "", store: StoreUrl = "", queue: QueueUrl = "", json: Json = False) -> None:
+    """List who has read secrets by privilege, as everybody may know it now."""
+    out = Out(json)
+    with place(data, store, queue) as here:
+        here.caller(game)
+        here.settle(game)
+        reads = bench(here).reads(game)
+    sealed = "(opened when the game ends)"
+    rows = [(one.entry, one.at, one.who or sealed, one.what or "", one.why or "") for one in reads]
+    out.table(("Entry", "When", "Who", "What", "Why"), rows)
+    if not reads:
+        out.say("Nobody has read secrets by privilege.")
+    out.document({"game": game, "reads": reads})
+
+
+# Plans
+
+
+def _say_answers(out: Out, answers: tuple[PlannedAnswer, ...], names: Callable[[str | None], str]) -> None:
+    for one in answers:
+        differs = f": {', '.join(one.differs)}" if one.differs else ""
+        out.say(f"  entry {one.entry}  {names(one.house)}, {one.kind}: {one.outcome}{differs}")
+        if one.said:
+            out.say(f"    {one.said}")
+
+
+def plan(
+    game: GameId,
+    to: Entry,
+    causal: Causal = False,
+    redraw: Redraw = False,
+    state: States = [],  # noqa: B006 - typer copies it
+    facts: Facts = "",
+    why: Why = "",
+    token: TokenText = "",
+    data: Data = "",
+    store: StoreUrl = "",
+    queue: QueueUrl = "",
+    json: Json = False,
+) -> None:
+    """Show what a rewind to the position after an entry would do. It does nothing yet."""
+    out = Out(json)
+    with place(data, store, queue) as here:
+        caller = here.caller(game, token=token)
+        here.settle(game)
+        command = Rewind(to=to, reason="", causal=causal, correction=_stated(state, facts))
+        found = bench(here).plan_rewind(game, caller, command, redraw=redraw, why=why)
+        prose = Prose(here.desk.edition(here.desk.line(game).state))
+    struck = f"entries {found.struck[0]} to {found.struck[-1]}" if len(found.struck) > 1 else f"entry {found.struck[0]}"
+    out.say(f"A rewind of {game} to entry {to} strikes out {struck}.", style="bold")
+    out.say("Secrets that have come to light since:" if found.exposed else "No secret has come to light since.")
+    for one in found.exposed:
+        seen_by = "everybody" if one.to == ("everybody",) else ", ".join(map(prose.name, one.to))
+        detail = ", ".join(prose.name(word) for word in one.detail.split(", "))
+        out.say(f"  entry {one.entry}  {one.what} ({detail}), seen by {seen_by}")
+    if causal:
+        out.say(f"Answers: {found.kept} kept, {found.asked_anew} asked anew, {found.offered_later} offered later.")
+        _say_answers(out, found.answers, prose.name)
+    if redraw:
+        out.say("New draws are made when it is applied; what is offered behind the first may come out otherwise.")
+    out.say(f"Apply it with: rookery rewind {game} {to} --version {found.version} --reason … and the same options.")
+    out.document(found)
+
+
+# Acts
+
+
+def _act(here: Place, out: Out, game: str, caller: Caller, command: Any, version: int | None, redraw: bool) -> None:
+    """Send an act and print what came of it."""
+    receipt = bench(here).act(game, caller, command, expected=version, redraw=redraw)
+    _conclude(here, out, game, receipt)
+
+
+def _conclude(here: Place, out: Out, game: str, receipt: Receipt) -> None:
+    entry = bench(here).told(game, here.ruling(receipt))
+    if isinstance(entry.verdict, Refused):
+        verdict = entry.verdict
+        prose = Prose(here.desk.edition(here.desk.line(game).state))
+        rules = f" [{', '.join(verdict.rules)}]" if verdict.rules else ""
+        message = f"Refused. {explain(verdict.code, verdict.params, prose)}{rules}"
+        raise Failure(REFUSED, verdict.code, message, entry=plain(entry))
+    out.say(f"Entry {entry.seq}:", style="bold")
+    for sentence in told(entry):
+        out.say(f"  {sentence}")
+    out.document({"game": game, "entry": entry})
+
+
+def rewind(
+    game: GameId,
+    to: Entry,
+    version: Planned,
+    reason: Reason,
+    causal: Causal = False,
+    redraw: Redraw = False,
+    state: States = [],  # noqa: B006 - typer copies it
+    facts: Facts = "",
+    appeal: Number = None,
+    opinion: Opinion = "",
+    token: TokenText = "",
+    data: Data = "",
+    store: StoreUrl = "",
+    queue: QueueUrl = "",
+    json: Json = False,
+) -> None:
+    """Take a game back to the position after an entry, as planned. Nothing is removed: entries are struck out."""
+    out = Out(json)
+    with place(data, store, queue) as here:
+        caller = here.caller(game, token=token)
+        here.settle(game)
+        stated = _stated(state, facts)
+        command = Rewind(to=to, reason=reason, causal=causal, correction=stated, appeal=appeal, opinion=opinion)
+        _act(here, out, game, caller, command, version, redraw)
+
+
+def correct(
+    game: GameId,
+    reason: Annotated[str, typer.Option(help="Why, for everybody to read.")] = "",
+    version: Annotated[int | None, typer.Option(help="The version that the plan was made for.")] = None,
+    state: States = [],  # noqa: B006 - typer copies it
+    facts: Facts = "",
+    appeal: Number = None,
+    opinion: Opinion = "",
+    token: TokenText = "",
+    data: Data = "",
+    store: StoreUrl = "",
+    queue: QueueUrl = "",
+    json: Json = False,
+) -> None:
+    """State facts on the present position. Without --version it only shows what it would do."""
+    out = Out(json)
+    with place(data, store, queue) as here:
+        caller = here.caller(game, token=token)
+        here.settle(game)
+        command = Correct(facts=_stated(state, facts), reason=reason, appeal=appeal, opinion=opinion)
+        if version is not None:
+            _act(here, out, game, caller, command, version, False)
+            return
+        found = bench(here).plan_correction(game, caller, command)
+        prose = Prose(here.desk.edition(here.desk.line(game).state))
+    out.say(f"This would be stated in {game}:", style="bold")
+    for sentence in found.stated:
+        out.say(f"  {sentence}")
+    _say_answers(out, found.answers, prose.name)
+    out.say(f"Apply it with the same options and: --version {found.version} --reason …")
+    out.document(found)
+
+
+def appeal(
+    game: GameId,
+    entry: Entry,
+    statement: Annotated[str, typer.Option(help="What is wrong with the ruling.", show_default=False)],
+    seat: SeatName = "",
+    token: TokenText = "",
+    data: Data = "",
+    store: StoreUrl = "",
+    queue: QueueUrl = "",
+    json: Json = False,
+) -> None:
+    """Appeal against the ruling of an entry. The game stands still until an arbiter has ruled on it."""
+    out = Out(json)
+    with place(data, store, queue) as here:
+        caller = here.caller(game, seat, token)
+        here.settle(game)
+        _conclude(here, out, game, bench(here).appeal(game, caller, entry, statement))
+
+
+def amend(
+    game: GameId,
+    reason: Reason,
+    token: TokenText = "",
+    data: Data = "",
+    store: StoreUrl = "",
+    queue: QueueUrl = "",
+    json: Json = False,
+) -> None:
+    """Move a running game to the rules engine that is installed here, from the next entry on."""
+    out = Out(json)
+    with place(data, store, queue) as here:
+        caller = here.caller(game, token=token)
+        here.settle(game)
+        _act(here, out, game, caller, Amend(engine=here.desk.judge.engine, reason=reason), None, False)
+
+
+# Opinions
+
+opinions = typer.Typer(help="Rule on an appeal without taking anything back.", no_args_is_help=True)
+
+
+@opinions.command("give")
+def give(
+    game: GameId,
+    appeal: Annotated[int, typer.Argument(help="The number of the appeal.", show_default=False)],
+    outcome: Annotated[str, typer.Argument(help="upheld (the ruling stands) or declined.", show_default=False)],
+    text: Annotated[str, typer.Option(help="The opinion.", show_default=False)],
+    token: TokenText = "",
+    data: Data = "",
+    store: StoreUrl = "",
+    queue: QueueUrl = "",
+    json: Json = False,
+) -> None:
+    """Decline an appeal, or uphold the ruling. Rewinds and corrections name their appeal themselves."""
+    out = Out(json)
+    if outcome not in ("upheld", "declined"):
+        raise usage(f"An appeal is upheld or declined here, not {outcome!r}; rewind and correct take --appeal.")
+    with place(data, store, queue) as here:
+        caller = here.caller(game, token=token)
+        here.settle(game)
+        command = RuleOnAppeal(appeal=appeal, outcome="upheld" if outcome == "upheld" else "declined", opinion=text)
+        _act(here, out, game, caller, command, None, False)

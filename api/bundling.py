@@ -47,6 +47,7 @@ def bundle(desk: Desk, game: str, *, full: bool, player: str | None = None, seat
         head=end.head,
         key=desk.signer.verifier.text() if desk.signer is not None else "",
         charter=msgspec.Raw(charter_of(desk.judge, entries)),
+        origin=desk.origin(game),
         parts=hashes(parts),
     )
     parts[MANIFEST] = encode(manifest) + b"\n"

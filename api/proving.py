@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from api.bundling import LOG, boards_of, charter_of, log_of
+from domain.kernel.docket import Origin
 from domain.thrones.draws import Drawn, Draws, PublicDraws
 from domain.thrones.ruleset import EDITIONS, THRONES
 from events.bundle import MANIFEST, NOTE, Bundle, is_bundle, manifest_line, unpack
@@ -26,6 +27,7 @@ from events.verify import Disagreement, Progress, Report, verify_chain, verify_e
 class Proof(msgspec.Struct, frozen=True):
     """What was found. ``report`` is None for a redacted file: of it only the chain can be checked.
 
+    ``origin`` is that of a fork.
     ``evidence`` counts the notes that hold; ``findings`` are what does not; ``remarks`` are what cannot be told.
     """
 
@@ -39,6 +41,7 @@ class Proof(msgspec.Struct, frozen=True):
     keys: tuple[str, ...]
     findings: tuple[Finding, ...]
     remarks: tuple[str, ...]
+    origin: Origin | None = None
 
     @property
     def is_confirmed(self) -> bool:
@@ -79,7 +82,7 @@ def prove(
     judge = Judge(THRONES)
     book = book_of(lines)
     findings: list[Finding] = []
-    remarks: list[str] = []
+    remarks = [] if book.origin is None else [_fork(book.origin)]
     report = None
     full = book.full or not book.game  # of what has no header, verification says what is wrong
     if full:
@@ -109,7 +112,14 @@ def prove(
         keys=tuple(key.text() for key in keys),
         findings=(*findings, *weighed.findings),
         remarks=(*remarks, *weighed.remarks),
+        origin=book.origin,
     )
+
+
+def _fork(origin: Origin) -> str:
+    hidden = "as it was there" if origin.hidden else "drawn anew where its maker could not know it"
+    where = f"{origin.game} at entry {origin.version} with the digest {origin.digest}"
+    return f"This is a fork of {where}: {origin.purpose}. What is hidden is {hidden}."
 
 
 def _finding(found: Disagreement) -> Finding:
@@ -171,6 +181,7 @@ def _described(found: Bundle, proof: Proof) -> tuple[Finding, ...]:
         ("full", said.full, proof.full),
         ("entries", said.entries, proof.entries),
         ("head", said.head, proof.head or said.head),
+        ("origin", said.origin, proof.origin),
     )
     return tuple(
         Finding("manifest", MANIFEST, 0, f"it says {ours!r} for {name}, and the ledger {theirs!r}")

@@ -22,6 +22,7 @@ from pathlib import Path
 
 import msgspec
 
+from domain.kernel.docket import Origin
 from events.envelope import encode
 from events.errors import RecordError
 from events.notes import Verifier
@@ -49,8 +50,11 @@ class PartHash(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sha256: str
 
 
-class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is in a bundle. ``player``: whose eyes a redacted one is for. ``key``: who signed, empty when nobody did."""
+class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What is in a bundle.
+
+    ``player``: whose eyes a redacted one is for. ``key``: who signed, empty when nobody did. ``origin``: of a fork.
+    """
 
     format: str
     game: str
@@ -62,6 +66,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     head: str
     key: str
     charter: msgspec.Raw
+    origin: Origin | None = None
     parts: tuple[PartHash, ...]
 
 

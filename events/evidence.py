@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
+from domain.kernel.docket import Origin
 from events import codec
 from events.envelope import GENESIS, number_of
 from events.errors import FileDamaged, RecordDamaged, RecordError
@@ -51,6 +52,7 @@ class Book(msgspec.Struct, frozen=True):
     submissions: dict[int, str]
     rulings: dict[int, int]
     damage: str = ""
+    origin: Origin | None = None
 
     @property
     def size(self) -> int:
@@ -80,7 +82,7 @@ def book_of(lines: Iterable[bytes]) -> Book:
         damage = f"Entry {len(digests) + 1}: it cannot be read ({error})"
     if header is None:
         return Book("", False, digests, submissions, rulings, damage)
-    return Book(header.game, header.full, digests, submissions, rulings, damage)
+    return Book(header.game, header.full, digests, submissions, rulings, damage, header.origin)
 
 
 class Weighed(msgspec.Struct, frozen=True):

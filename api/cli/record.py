@@ -122,7 +122,7 @@ def _document(game: str, proof: Proof) -> dict[str, Any]:
     report = {} if proof.report is None else plain(proof.report)
     more = {name: plain(getattr(proof, name)) for name in ("drawn", "evidence", "findings", "remarks")}
     told = {"game": game, "confirmed": proof.is_confirmed, "entries": proof.entries, "head": proof.head}
-    return {**told, **report, "redacted": not proof.full, **more}
+    return {**told, **report, "redacted": not proof.full, "origin": plain(proof.origin), **more}
 
 
 def export(

@@ -23,6 +23,7 @@ from domain.kernel.ruleset import Ruleset
 from domain.thrones.edition import Edition
 from domain.thrones.game import Game
 from domain.thrones.pieces import BLADE
+from domain.thrones.procedures.marches import MarchOrders
 from domain.thrones.procedures.support import eligible_orders
 from domain.thrones.state import State
 
@@ -200,11 +201,13 @@ def footprint(ruleset: Ruleset[State], edition: Edition, state: State, answer: A
     game.state.hidden.seen.get(answer.player)
     game.state.hidden.tides.get(answer.player)
     _look_at_fight(game)
+    _look_at_neutral_force(game, stack)
     frame: Any = TracedFrame(stack[-1], reads)
     if isinstance(question, Wait):
         _trace(game, stack, getattr(frame, question.then)(game, answer))
         if state.combat is None:
             _look_at_fight(game)
+        _look_at_neutral_force(game, stack)
     else:
         frame.weighed(game)
     return Footprint(options, reads.noted)
@@ -229,12 +232,24 @@ def _look_at_fight(game: TracingGame) -> None:
     state.units_in(combat.area)
     state.orders.get(combat.area)
     state.garrisons.get(combat.area)
-    for areas in eligible_orders(game, combat.area).values():
-        for area in areas:
-            state.units_in(area)
-            state.orders.get(area)
+    _look_at_support(game, combat.area)
     state.tracks.get("fiefdoms")
     state.tokens.get(BLADE)
+
+
+def _look_at_neutral_force(game: TracingGame, stack: list[Procedure]) -> None:
+    """Whoever asks for support against a neutral force, or is asked, looks at what it would add (2E-NEU-6)."""
+    for frame in stack[-1:]:
+        if isinstance(frame, MarchOrders) and frame.target:
+            game.state.neutral.get(frame.target)
+            _look_at_support(game, frame.target)
+
+
+def _look_at_support(game: TracingGame, target: str) -> None:
+    for areas in eligible_orders(game, target).values():
+        for area in areas:
+            game.state.units_in(area)
+            game.state.orders.get(area)
 
 
 def _trace(game: TracingGame, stack: list[Procedure], result: Any) -> None:

@@ -70,7 +70,10 @@ class Draws:
                     return ""
                 return self._shuffle(fact.deck, fact.occasion, fact.cards)
             case f.DeckRedrawn():
-                return self._shuffle(fact.deck, f"{fact.deck}/redrawn/{len(self._state.docket.struck)}", fact.cards)
+                # A wildling card that somebody has looked at stays on top.
+                seen = 1 if fact.deck == "wildling" and self._state.hidden.seen else 0
+                occasion = f"{fact.deck}/redrawn/{len(self._state.docket.struck)}"
+                return self._shuffle(fact.deck, occasion, fact.cards[seen:])
             case _:
                 return ""
 
@@ -94,7 +97,7 @@ class PublicDraws:
         self._edition: Edition | None = None
         self._chance = ""
         self._commitments: list[str] = []
-        self._seed = ""
+        self._opened: dict[str, str] = {}
         self._round = 0
         self._followed = True
         self._cards: list[tuple[int, int, f.WesterosCardDrawn]] = []
@@ -115,7 +118,7 @@ class PublicDraws:
                 case SeedCommitted():
                     self._commitments.append(fact.commitment)
                 case SeedOpened():
-                    self._seed = fact.seed
+                    self._opened[commitment(fact.seed)] = fact.seed
                     if commitment(fact.seed) not in self._commitments:
                         what = "the seed that was opened is not one that was committed to"
                         self._wrong.append(Wrong(entry, what))
@@ -126,21 +129,22 @@ class PublicDraws:
         """Westeros cards, once the seed is open."""
         if self._edition is None or self._chance == "imposed":
             return Drawn(0, 0, len(self._cards), tuple(self._wrong))
-        if not self._seed or commitment(self._seed) not in self._commitments[:1]:
+        seed = self._opened.get(self._commitments[0]) if self._commitments else None
+        if seed is None:
             return Drawn(0, len(self._cards), 0, tuple(self._wrong))
         wrong = list(self._wrong)
         for deck, cards in self._edition.westeros_decks.items():
-            wrong += self._westeros(deck, tuple(sorted(cards)))
+            wrong += self._westeros(seed, deck, tuple(sorted(cards)))
         return Drawn(len(self._cards) - len(wrong) + len(self._wrong), 0, 0, tuple(wrong))
 
-    def _westeros(self, deck: str, pile: tuple[str, ...]) -> Iterable[Wrong]:
+    def _westeros(self, seed: str, deck: str, pile: tuple[str, ...]) -> Iterable[Wrong]:
         """The deck as the seed gives it, shuffled whole again where it ran out or Winter came."""
-        order = list(shuffled(self._seed, f"{deck}/set-up", pile))
+        order = list(shuffled(seed, f"{deck}/set-up", pile))
         shuffles: dict[int, int] = {}
 
         def again(entry: int, round_: int) -> list[str]:
             shuffles[entry] = shuffles.get(entry, 0) + 1
-            return list(shuffled(self._seed, f"{deck}/round-{round_}/{shuffles[entry]}", pile))
+            return list(shuffled(seed, f"{deck}/round-{round_}/{shuffles[entry]}", pile))
 
         for entry, round_, fact in self._cards:
             if fact.deck != deck:

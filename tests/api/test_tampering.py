@@ -20,6 +20,7 @@ from api.bundling import bundle
 from api.desk import Desk
 from api.proving import prove, prove_file
 from api.tokens import Caller, Tokens
+from domain.kernel.arbiter import Rewind
 from domain.thrones.ruleset import THRONES
 from events import chain, codec
 from events.bundle import LEDGER, MANIFEST, NOTE, BundleDamaged, Manifest, hashes, manifest_line, pack, unpack
@@ -365,6 +366,21 @@ def test_decks_that_do_not_follow_from_the_seed_are_named_card_by_card() -> None
     public = prove(list(export_game(desk.store, GAME, full=False)))
     assert whats(public.findings) == {"draw"}
     assert f"of deck {deck} that follows from the seed" in public.findings[0].detail
+
+
+def test_draws_are_proven_across_a_rewind_that_redraws() -> None:
+    desk = new_desk()
+    go_on(desk, 40, random.Random(4))
+    back = Rewind(to=20, reason="a wrong ruling", seed="77" * 32, by="maester")
+    desk.submit(GAME, Caller("operator"), encode(back), cause="arbiter", key="back")
+    go_on(desk, 10_000, random.Random(5))
+    lines = list(export_game(desk.store, GAME))
+    proof = prove(lines)
+    assert proof.is_confirmed, proof.findings[:3]
+    assert sum(b"DeckRedrawn" in line for line in lines) == 1
+    assert proof.drawn.proven >= 8 and not proof.drawn.unproven  # both seeds are open
+    public = prove(list(export_game(desk.store, GAME, full=False)))
+    assert public.is_confirmed and public.drawn.proven, public.findings
 
 
 def test_a_commitment_to_another_seed_is_named() -> None:

@@ -175,6 +175,7 @@ def plan(
     redraw: Redraw = False,
     state: States = [],  # noqa: B006 - typer copies it
     facts: Facts = "",
+    appeal: Number = None,
     why: Why = "",
     token: TokenText = "",
     data: Data = "",
@@ -187,7 +188,7 @@ def plan(
     with place(data, store, queue) as here:
         caller = here.caller(game, token=token)
         here.settle(game)
-        command = Rewind(to=to, reason="", causal=causal, correction=_stated(state, facts))
+        command = Rewind(to=to, reason="", causal=causal, correction=_stated(state, facts), appeal=appeal)
         found = bench(here).plan_rewind(game, caller, command, redraw=redraw, why=why)
         prose = Prose(here.desk.edition(here.desk.line(game).state))
     struck = f"entries {found.struck[0]} to {found.struck[-1]}" if len(found.struck) > 1 else f"entry {found.struck[0]}"

@@ -189,9 +189,9 @@ def _known(edition: Edition, state: State, memory: Memory, seed: str) -> Hidden:
     """
     house, true = memory.house, state.hidden
     known = {deck: memory.deck(deck) for deck in true.decks}
-    table = _on_the_table(edition, state)
-    if table is not None:
-        known["wildling"] = (table, *known.get("wildling", ())[1:])
+    top = true.seen.get(house) if house in true.seen else on_the_table(edition, state)
+    if top is not None:
+        known["wildling"] = (top, *known.get("wildling", ())[1:])
     decks = {
         deck: _redrawn(seed, deck, _pool(edition, state, deck), known[deck])
         for deck in sorted(true.decks)
@@ -200,7 +200,8 @@ def _known(edition: Edition, state: State, memory: Memory, seed: str) -> Hidden:
     holders = sorted(true.tides)
     tides: tuple[CardId, ...] = ()
     if "tides" in true.decks:
-        places = (*(memory.drawn(holder) for holder in holders), *known["tides"])
+        own = {one: card for one, card in true.tides.items() if one == house}
+        places = (*(own.get(holder, memory.drawn(holder)) for holder in holders), *known["tides"])
         tides = _redrawn(seed, "tides", edition.tides_deck, places)
         decks["tides"] = tides[len(holders) :]
     return Hidden(
@@ -222,7 +223,7 @@ def _pool(edition: Edition, state: State, deck: Deck) -> tuple[CardId, ...]:
     return tuple(sorted((+left).elements()))
 
 
-def _on_the_table(edition: Edition, state: State) -> CardId | None:
+def on_the_table(edition: Edition, state: State) -> CardId | None:
     """The wildling card that is being resolved; it is turned up and still the top of its deck."""
     running = {frame["procedure"] for frame in state.frames}
     cards = sorted(edition.wildling_procedures.items())

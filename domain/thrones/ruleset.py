@@ -47,6 +47,7 @@ from domain.thrones.editions.second import SECOND_EDITION
 from domain.thrones.evolve import EVOLVERS, evolve, redacted
 from domain.thrones.facts import STATABLE, DeckRedrawn, GameCreated, HiddenStated, PositionStated
 from domain.thrones.footprint import footprint
+from domain.thrones.forking import on_the_table
 from domain.thrones.game import Game
 from domain.thrones.invariants import problems
 from domain.thrones.known import check_names
@@ -114,8 +115,8 @@ class ThronesOf:
     def redraw(self, game: Any, seed: str) -> None:
         """New seed, new commitment; what lies in the decks is shuffled again, what is discarded or drawn stays.
 
-        A wildling card that is being looked at stays on top. With imposed chance there is nothing to shuffle here:
-        draws are stated from now on.
+        A wildling card that is being looked at, or resolved, stays on top. With imposed chance there is nothing to
+        shuffle here: draws are stated from now on.
         """
         hidden = game.state.hidden
         if game.state.charter.chance == "imposed":
@@ -124,7 +125,8 @@ class ThronesOf:
             raise Refusal("seed-missing", ("2E-GEN-17",))
         game.seal_seed(seed)
         for deck in sorted(hidden.decks):
-            drawn = 1 if deck == "wildling" and hidden.seen else 0
+            is_turned = bool(hidden.seen) or on_the_table(self.edition, game.state) is not None
+            drawn = 1 if deck == "wildling" and is_turned else 0
             top, rest = hidden.decks[deck][:drawn], hidden.decks[deck][drawn:]
             order = shuffled(seed, f"{deck}/redrawn/{len(game.state.docket.struck)}", tuple(sorted(rest)))
             game.emit(DeckRedrawn(deck=deck, cards=(*top, *order)), "2E-GEN-17")

@@ -17,7 +17,7 @@ from domain.kernel.facts import AnswersOpened, Fact, SeedCommitted, SeedOpened, 
 from domain.kernel.refusal import Refusal
 from domain.thrones import commands as c
 from domain.thrones import facts as f
-from domain.thrones.charter import Charter
+from domain.thrones.charter import Charter, Switches
 from domain.thrones.editions.second import SECOND_EDITION
 from domain.thrones.evolve import redacted
 from domain.thrones.forking import Memory, start_of_fork
@@ -26,6 +26,7 @@ from domain.thrones.start import Start
 from domain.thrones.state import Hidden, State
 from events.envelope import encode
 from tests.domain.games import Entry, play, spec
+from tests.domain.rewinds import Book
 
 GAMES = (87, 86, 19, 4, 11, 2)
 """Random games whose questions are of every kind that bots are ever asked, one with orders laid in turn."""
@@ -443,6 +444,60 @@ def test_what_was_learned_on_a_struck_out_line_is_not_forgotten() -> None:
     memory.read((Rewound(to=drawn, first=1, last=1, reason="", redrawn=True), *back[1:]))
     memory.read(f.DeckRedrawn(deck=deck, cards=before.state.hidden.decks[deck]) for deck in cards)
     assert {memory.deck(deck)[0] for deck in cards} == {None}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(4))
+def test_what_is_remembered_is_true_across_rewinds(number: int) -> None:
+    """Random games of some rounds, taken back again and again, also under new seeds; each place can be forked."""
+    chance = random.Random(f"memory/{number}")
+    book = Book()
+    charter = replace(spec(number).charter, switches=Switches(tides_of_battle="on"), seats={})
+    book.take(Start(charter=charter, seed=SEED))
+    memories = [Memory(house) for house in (None, *book.now.houses)]
+    read = westeros = 0
+    for turn in range(60):
+        book.go_on(turn, most=chance.randrange(1, 40))
+        if book.now.is_over:
+            break
+        back = chance.randrange(max(1, book.version - 60), book.version)
+        book.rewind(back, seed=f"{chance.getrandbits(256):064x}" if chance.random() < 0.3 else "", causal=False)
+        for entry in range(read + 1, book.version + 1):
+            for memory in memories:
+                memory.read(book.facts(entry))
+        read = book.version
+        hidden = book.now.hidden
+        for memory in memories:
+            for deck, cards in hidden.decks.items():
+                told = memory.deck(deck)
+                assert len(told) == len(cards)
+                assert all(known in (None, card) for known, card in zip(told, cards, strict=True)), deck
+                westeros += deck.startswith("westeros") and any(told)
+            assert all(memory.drawn(house) in (None, card) for house, card in hidden.tides.items())
+            start = start_of_fork(SECOND_EDITION, book.now, ORIGIN, seats_of(book.now), SEED, memory)
+            fork = begun(start)
+            assert fork.hidden.former == ()
+            assert (fork.frames, fork.question) == (book.now.frames, book.now.question) or hidden.answers
+            if memory.house in hidden.seen:
+                assert fork.hidden.seen[memory.house] == hidden.seen[memory.house]
+            if memory.house in hidden.tides:
+                assert fork.hidden.tides[memory.house] == hidden.tides[memory.house]
+        whole = begun(start_of_fork(SECOND_EDITION, book.now, ORIGIN, seats_of(book.now), "0c" * 32))
+        assert whole.hidden == replace(hidden, seed="0c" * 32, former=())
+    assert westeros
+
+
+def test_a_redraw_leaves_the_wildling_card_on_the_table() -> None:
+    for kind in ("destroy-units", "king-beyond-lower", "crow-killers-degrade"):
+        place = places()[kind]
+        book = Book()
+        book.take(place.fork(whole=True))
+        top = book.now.hidden.decks["wildling"][0]
+        book.take(PassDeadline(player=book.now.awaited[0].player))
+        book.rewind(1, seed="0d" * 32, causal=False)
+        assert book.now.awaited == book.states[1].awaited
+        assert book.now.hidden.decks["wildling"][0] == top
+        assert begun(place.fork(whole=True)).docket.origin == book.now.docket.origin
 
 
 def test_the_helpers_see_secrets_open() -> None:

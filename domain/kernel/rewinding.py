@@ -112,10 +112,15 @@ def state_before(ruleset: Ruleset[S], past: Past, given: Given) -> S:
 
 
 def struck_out(ruleset: Ruleset[S], docket: Docket, past: Past, to: int) -> tuple[Given, ...]:
-    """The answers to offer again after a rewind to an entry, in order; those still waiting from earlier ones too."""
+    """The answers to offer again after a rewind to an entry.
+
+    First those of the line taken back, in order, then those still waiting from earlier rewinds, then those that earlier
+    rewinds have let go of: this one may make room for them again.
+    """
     there = {given for entry in line_to(docket, to) for given in answers_in(past, entry)}
     later = [given for entry in after_it(docket, to, past.version) for given in answers_in(past, entry)]
-    found = [given for given in dict.fromkeys((*later, *docket.pending)) if given not in there]
+    any_line = [given for entry in range(to + 1, past.version + 1) for given in answers_in(past, entry)]
+    found = [given for given in dict.fromkeys((*later, *docket.pending, *any_line)) if given not in there]
     last = {_replaces(ruleset, past, given): given for given in found}
     return tuple(given for given in found if last[_replaces(ruleset, past, given)] == given)
 

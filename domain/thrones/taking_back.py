@@ -9,7 +9,7 @@ import msgspec
 from domain.kernel.arbiter import Past, Rewind
 from domain.kernel.docket import AnswerOffered, Given
 from domain.kernel.facts import Fact, SeedOpened
-from domain.kernel.rewinding import answer_at
+from domain.kernel.rewinding import NO_LONGER_ASKED, answer_at
 from domain.kernel.ruleset import Ruling
 from domain.thrones import facts as f
 from domain.thrones.pieces import HouseId
@@ -28,7 +28,7 @@ class Exposed(msgspec.Struct, frozen=True):
 
 
 class Offered(msgspec.Struct, frozen=True):
-    """A struck-out answer: kept, asked anew with what differs, or offered later, when its question comes up."""
+    """A struck-out answer: kept, asked anew with what differs, let go because its time is past, or offered later."""
 
     given: Given
     player: HouseId
@@ -78,13 +78,18 @@ def exposed(entry: int, facts: tuple[Fact, ...]) -> Iterator[Exposed]:
                 pass
 
 
+def outcome(offered: AnswerOffered) -> str:
+    """What became of a struck-out answer, in words."""
+    if offered.kept:
+        return "kept"
+    return "let go" if NO_LONGER_ASKED in offered.differs else "asked anew"
+
+
 def plan(ruling: Ruling[State], command: Rewind, past: Past, *, redraw: bool) -> Plan:
     """The plan of a rewind, out of the ruling that it would get."""
     struck = tuple(range(command.to + 1, past.version + 1))
     offers = [fact for fact in ruling.facts if isinstance(fact, AnswerOffered)]
-    answers = [
-        Offered(one.given, one.player, one.kind, "kept" if one.kept else "asked anew", one.differs) for one in offers
-    ]
+    answers = [Offered(one.given, one.player, one.kind, outcome(one), one.differs) for one in offers]
     for given in ruling.state.docket.pending:
         answer = answer_at(past, given)
         answers.append(Offered(given, answer.player, answer.kind, "offered later"))

@@ -15,10 +15,14 @@ from domain.kernel.commands import Command, PassDeadline
 from domain.kernel.docket import AnswerOffered, Docket
 from domain.kernel.ruleset import Ruling
 from domain.thrones.bots import TEMPERAMENTS, Bot
+from domain.thrones.charter import Charter
 from domain.thrones.editions.second import SECOND_EDITION
 from domain.thrones.evolve import evolve
+from domain.thrones.notation import parse_line, split_letter
 from domain.thrones.ruleset import THRONES
+from domain.thrones.start import Start
 from domain.thrones.state import State
+from examples.search import FILE, WORDS
 from tests.domain.games import Spec, play, spec
 
 with_ = msgspec.structs.replace
@@ -156,3 +160,27 @@ def book_of(game: Spec) -> Book:
     for entry in play(game):
         book.write(entry.command, entry.ruling)
     return book
+
+
+@cache
+def sample() -> Book:
+    """The six-player game of the examples, to its end."""
+    head, _, body = FILE.read_text(encoding="utf-8").partition("\n\n")
+    named = dict(line.split(": ", 1) for line in head.splitlines() if not line.startswith("#"))
+    houses = tuple(sorted(SECOND_EDITION.players(int(named["players"])).houses))
+    book = Book()
+    book.take(Start(charter=Charter(named["edition"], houses, chance="stated"), seed=named["seed"]))
+    for line in split_letter(body):
+        book.take(parse_line(line, house=None, lexicon=WORDS, open_decisions=THRONES.decisions(book.now)))
+    return book
+
+
+def entries_with(book: Book, kind: type[kernel.Fact]) -> list[int]:
+    """The entries that hold a fact of a type."""
+    return [entry for entry in range(1, book.version + 1) if any(isinstance(f, kind) for f in book.facts(entry))]
+
+
+def end_of_round(book: Book, entry: int) -> int:
+    """The last entry of the round that an entry belongs to."""
+    same = (one for one in range(entry, book.version) if book.state(one + 1).round > book.state(entry).round)
+    return next(same, book.version - 1)

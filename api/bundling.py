@@ -103,8 +103,8 @@ def _cell(value: object) -> str:
 
 
 def charter_of(judge: Judge, entries: Sequence[Stored]) -> bytes:
-    """The charter that the game was created with."""
-    for stored in entries[:1]:
+    """The charter that the game began with; null until then."""
+    for stored in entries:
         for fact in judge.codec.facts(stored):
             if isinstance(fact, GameCreated):
                 return encode(fact.charter)

@@ -31,7 +31,7 @@ from domain.thrones.facts import RoundBegan
 from domain.thrones.notation import Lexicon, NotationError, lexicon, parse_line, split_letter
 from domain.thrones.prose import Prose
 from domain.thrones.ruleset import EDITIONS, THRONES, check_charter
-from domain.thrones.start import Start
+from domain.thrones.start import Gather, Start
 from domain.thrones.state import State
 from domain.thrones.view import Owed, View, view
 from events import codec
@@ -195,19 +195,23 @@ class Desk:
         decks: Mapping[str, tuple[str, ...]] | None = None,
         key: str = "",
         arbitration: Mapping[str, Any] | None = None,
+        joint: bool = False,
     ) -> NewGame:
         """Create a game with its seats and tokens.
 
         ``seats`` maps seat ids to Houses; without it every House gets a seat of its own, dealt by chance
         with ``deal``. A ``seed`` (64 hexadecimal digits) makes the draws known to whoever gave it, and the
-        charter says so; examples and tests do that. Raises Refusal for a charter that cannot be played,
+        charter says so; examples and tests do that. With ``joint`` the seats add parts of their own to the seed
+        before the game begins. Raises Refusal for a charter that cannot be played,
         GameExists, BadGameId.
         """
         charter = self._charter(edition, players, switches or {}, seats, "stated" if seed else chance)
         charter = msgspec.structs.replace(charter, arbitration=_arbitration(arbitration or {}))
         game = game or secrets.token_hex(6)
         seed = seed or ("" if chance == "imposed" else os.urandom(32).hex())
-        start = Start(charter=charter, seed=seed, deal=deal, decks=dict(decks or {}))
+        start: Start | Gather = Start(charter=charter, seed=seed, deal=deal, decks=dict(decks or {}))
+        if joint:
+            start = Gather(charter=charter, seed=seed, deal=deal)
         THRONES.decide(THRONES.blank(), start)  # what cannot begin is refused before anything is stored
         receipt = self.begin(game, start, key)
         names = sorted(charter.seats)
@@ -215,7 +219,7 @@ class Desk:
         sitting = {seat: None if deal else house for seat, house in sorted(charter.seats.items())}
         return NewGame(game, receipt, self.tokens.issue(game, ORGANISER), sitting, issued)
 
-    def begin(self, game: str, start: Start, key: str = "") -> Receipt:
+    def begin(self, game: str, start: Start | Gather, key: str = "") -> Receipt:
         """Store a game whose first entry will answer ``start``. Raises GameExists, BadGameId."""
         opening = submission(start, seat=None, at=self.clock(), cause="system", key=key or secrets.token_hex(16))
         receipt = self._signed(self.store.create(game, THRONES.name, THRONES.version, opening), 0, GENESIS)

@@ -13,6 +13,7 @@ from api.tokens import Issue
 from domain.kernel.commands import PassDeadline, StateDraws
 from domain.kernel.docket import Origin
 from domain.kernel.facts import Awaited
+from domain.kernel.joint import CloseShares
 from domain.thrones import options as o
 from domain.thrones.charter import Arbitration, Charter
 from domain.thrones.commands import AnyAnswer
@@ -67,7 +68,7 @@ class GameOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     ``seats`` maps seat ids to Houses; without it every House gets a seat. With ``deal`` the Houses are dealt to the
     seats by chance. A ``seed`` (64 hexadecimal digits) makes every draw known to whoever gave it, and the charter
     says so. With imposed chance ``decks`` states the decks from the top. ``arbitration`` is what is agreed about
-    disputes.
+    disputes. With ``joint`` the seats add parts of their own to the seed before the game begins.
     """
 
     players: int
@@ -80,6 +81,7 @@ class GameOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     chance: Literal["seeded", "imposed"] = "seeded"
     decks: dict[str, tuple[str, ...]] = {}
     arbitration: Arbitration = Arbitration()
+    joint: bool = False
 
 
 class GameCreated(msgspec.Struct, frozen=True):
@@ -357,7 +359,7 @@ class Health(msgspec.Struct, frozen=True):
     engine: str
 
 
-OrganiserCommand = PassDeadline | StateDraws
+OrganiserCommand = PassDeadline | StateDraws | CloseShares
 """What the organiser may send; a House's answers are its seat's."""
 
 

@@ -16,6 +16,7 @@ from api.cli.common import AWAY, REFUSED, Failure, usage
 from api.desk import Desk
 from api.serve import running
 from api.tokens import Caller, Tokens, operator_token
+from domain.thrones.ruleset import THRONES
 from domain.thrones.state import State
 from events.embedded import DirectoryInUse, Embedded, data_directory, find
 from events.envelope import Receipt, Stored
@@ -95,7 +96,7 @@ class Place:
     def seat(self, game: str, name: str) -> str:
         """The seat that is called so, or that plays this House."""
         state: State = self.desk.line(game).state
-        seats = state.charter.seats
+        seats = THRONES.seats(state)
         if name in seats:
             return name
         houses = self.desk.lexicon(game).houses.find(name)

@@ -31,7 +31,7 @@ from domain.kernel.commands import PassDeadline
 from domain.kernel.refusal import Refusal
 from domain.thrones.prose import Prose
 from domain.thrones.refusals import explain
-from domain.thrones.ruleset import EDITIONS
+from domain.thrones.ruleset import EDITIONS, THRONES
 from domain.thrones.state import State
 from events.envelope import Refused, encode, number_of
 
@@ -44,6 +44,7 @@ def new(
     ] = [],  # noqa: B006 - typer copies it
     deal: Annotated[bool, typer.Option("--deal", help="Deal the Houses to the seats by chance.")] = False,
     seed: Annotated[str, typer.Option(help="A number, or 64 hexadecimal digits: makes all draws known.")] = "",
+    joint: Annotated[bool, typer.Option("--joint", help="The seats add to the seed before the game begins.")] = False,
     imposed: Annotated[bool, typer.Option("--imposed", help="Draws are made elsewhere and stated.")] = False,
     arbitration: Annotated[
         list[str], typer.Option(help="What is agreed about disputes, such as secrets-log=at-once.")
@@ -67,13 +68,16 @@ def new(
             game=game or None,
             seed=_seed(seed),
             chance="imposed" if imposed else "seeded",
+            joint=joint,
             arbitration=settings(arbitration),
         )
         ruled = here.desk.readable(here.ruling(made.receipt), None, Prose(here.desk.edition(_state(here, made.game))))
         if isinstance(ruled.verdict, Refused):
             raise Refusal(ruled.verdict.code, ruled.verdict.rules, **ruled.verdict.params)
-        seats = _state(here, made.game).charter.seats
-    out.say(f"Game {made.game} has begun. These tokens are shown only now:")
+        seats = THRONES.seats(_state(here, made.game))
+    if joint:
+        out.say("It begins when every seat has added to the seed, twice each: rookery contribute GAME --token TOKEN")
+    out.say(f"Game {made.game} {'is agreed on' if joint else 'has begun'}. These tokens are shown only now:")
     rows = [(name, seats[name], made.tokens[name]) for name in sorted(seats, key=lambda one: seats[one])]
     out.table(("Seat", "House", "Token"), [*rows, (ORGANISER, "", made.organiser)])
     document = {"game": made.game, "seats": seats, "tokens": made.tokens, "organiser": made.organiser}
@@ -294,7 +298,7 @@ def games(data: Data = "", store: StoreUrl = "", queue: QueueUrl = "", json: Jso
                 one["round"],
                 ", ".join(one["awaited"]) or "-",
                 one["unruled"] or "-",
-                f"parked: {one['parked']}" if one["parked"] else f"{one['winner']} has won" if one["winner"] else "",
+                _remark(one),
             )
             for one in found
         ],
@@ -302,6 +306,17 @@ def games(data: Data = "", store: StoreUrl = "", queue: QueueUrl = "", json: Jso
     if not found:
         out.say("There are no games.")
     out.document({"games": found})
+
+
+def _remark(one: dict[str, Any]) -> str:
+    found = []
+    if one["fork_of"]:
+        found.append(f"a fork of {one['fork_of']}")
+    if one["parked"]:
+        found.append(f"parked: {one['parked']}")
+    elif one["winner"]:
+        found.append(f"{one['winner']} has won")
+    return ", ".join(found)
 
 
 def _summary(here: Place, game: str) -> dict[str, Any]:
@@ -316,5 +331,6 @@ def _summary(here: Place, game: str) -> dict[str, Any]:
         "awaited": [f"{one.player} ({one.kind})" for one in state.awaited] if not state.is_over else [],
         "unruled": here.desk.store.unruled_tail(game),
         "winner": state.winner,
+        "fork_of": state.docket.origin.game if state.docket.origin else None,
         "parked": f"{parked.error} at {parked.where}" if parked else None,
     }

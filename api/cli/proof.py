@@ -1,9 +1,22 @@
-"""Commands on what players keep as proof: key, checkpoint."""
+"""Commands on what players keep as proof, and on the seed that they make together: key, checkpoint, contribute."""
 
 from __future__ import annotations
 
-from api.cli.common import Data, GameId, Json, Out, QueueUrl, StoreUrl
+import os
+import secrets
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from api.cli.common import REFUSED, Data, Failure, GameId, Json, Out, QueueUrl, SeatName, StoreUrl, TokenText, usage
 from api.cli.place import place
+from api.desk import NotAllowed
+from domain.kernel.joint import CloseShares, CommitShare, OpenShare, share_commitment
+from domain.thrones.prose import Prose
+from domain.thrones.refusals import explain
+from domain.thrones.state import State
+from events.envelope import Refused, encode
 
 
 def key(data: Data = "", store: StoreUrl = "", queue: QueueUrl = "", json: Json = False) -> None:
@@ -24,3 +37,50 @@ def checkpoint(game: GameId, data: Data = "", store: StoreUrl = "", queue: Queue
         version, note = here.desk.checkpoint(game)
     out.say(note.removesuffix("\n"))
     out.document({"game": game, "version": version, "checkpoint": note})
+
+
+def contribute(
+    game: GameId,
+    seat: SeatName = "",
+    close: Annotated[
+        bool, typer.Option("--close", help="The organiser's: go on without those who are missing.")
+    ] = False,
+    file: Annotated[str, typer.Option(help="Where your part is kept.", show_default="GAME-SEAT.share")] = "",
+    token: TokenText = "",
+    data: Data = "",
+    store: StoreUrl = "",
+    queue: QueueUrl = "",
+    json: Json = False,
+) -> None:
+    """Add to the seed of a game made with --joint: first bind yourself to a part made by chance, then open it."""
+    out = Out(json)
+    with place(data, store, queue) as here:
+        caller = here.caller(game, seat, token)
+        here.settle(game)
+        state: State = here.desk.line(game).state
+        if close != caller.is_organiser:
+            raise NotAllowed("the organiser" if close else "a seat")
+        command = (
+            CloseShares() if close else _share(state, caller.seat or "", Path(file or f"{game}-{caller.seat}.share"))
+        )
+        receipt = here.desk.submit(game, caller, encode(command), cause="arbiter")
+        prose = Prose(here.desk.edition(state))
+        entry = here.desk.readable(here.ruling(receipt), None, prose)
+    if isinstance(entry.verdict, Refused):
+        raise Failure(REFUSED, entry.verdict.code, explain(entry.verdict.code, entry.verdict.params, prose))
+    for sentence in entry.sentences[:3]:
+        out.say(sentence)
+    out.document({"game": game, "entry": entry})
+
+
+def _share(state: State, seat: str, path: Path) -> Any:
+    """The next thing that a seat does: bind itself to its part, or open it."""
+    joint = state.docket.joint
+    if joint is None or state.charter.edition:
+        raise usage("This game takes no parts of a seed, or no more.")
+    if seat in joint.commitments:
+        return OpenShare(seat, path.read_text(encoding="utf-8").strip())
+    share = secrets.token_hex(32)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as kept:
+        kept.write(share + "\n")
+    return CommitShare(seat, share_commitment(seat, share))

@@ -12,6 +12,7 @@ from typing import IO, Annotated, Any
 import typer
 
 from api.bundling import bundle
+from api.cli.arbiter import bench
 from api.cli.common import (
     DISAGREES,
     Data,
@@ -132,6 +133,7 @@ def export(
     public: Annotated[bool, typer.Option("--public", help="Only what everybody may see.")] = False,
     token: TokenText = "",
     as_bundle: Annotated[bool, typer.Option("--bundle", help="One file with log, boards and checkpoints.")] = False,
+    why: Annotated[str, typer.Option(help="Why every secret of a running game is written out; it is recorded.")] = "",
     data: Data = "",
     store: StoreUrl = "",
     queue: QueueUrl = "",
@@ -146,6 +148,13 @@ def export(
         here.settle(game)
         state: State = here.desk.line(game).state
         full = caller.role == "operator" and not public
+        if full and state.charter.edition and not state.is_over:
+            if not why.strip():
+                raise usage(
+                    "A full export of a running game holds every secret: say why with --why, which is recorded, or use"
+                    " --public or --seat."
+                )
+            bench(here).write_down(game, caller, "a full export, every secret included", why)
         player = None if public else here.desk.house_of(state, caller)
         seats = (caller.seat,) if caller.seat and not public else ()
         count = 0

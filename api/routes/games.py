@@ -83,6 +83,7 @@ def _create(desk: Desk, order: wire.GameOrder, key: str) -> wire.GameCreated:
         seed=order.seed,
         chance=order.chance,
         decks=order.decks,
+        joint=order.joint,
         arbitration=msgspec.to_builtins(order.arbitration),
     )
     return wire.GameCreated(made.game, made.seats, made.tokens, made.organiser)

@@ -55,6 +55,21 @@ class Read(msgspec.Struct, frozen=True):
     why: str
 
 
+class Joint(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How far a joint seed is: who may add to it, who has committed to a part, whose parts are open or withheld."""
+
+    seats: tuple[str, ...]
+    commitments: dict[str, str] = {}
+    shares: dict[str, str] = {}
+    withheld: tuple[str, ...] = ()
+    closed: bool = False
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing is missing any more."""
+        return self.closed and set(self.commitments) == {*self.shares, *self.withheld}
+
+
 class Struck(msgspec.Struct, frozen=True):
     """Entries that no longer count, and the rewind that struck them out."""
 
@@ -80,6 +95,7 @@ class Docket(msgspec.Struct, frozen=True, omit_defaults=True):
     engine: str = ""
     origin: Origin | None = None
     reads: tuple[int, ...] = ()
+    joint: Joint | None = None
 
     @property
     def open_appeals(self) -> tuple[Appeal, ...]:
@@ -198,6 +214,51 @@ class Forked(Fact, frozen=True, tag=True):
     origin: Origin
 
 
+class SharesWanted(Fact, frozen=True, tag=True):
+    """Server and seats make the seed together; until they have, the game does not begin."""
+
+    seats: tuple[str, ...]
+
+
+class ShareCommitted(Fact, frozen=True, tag=True):
+    """A seat has bound itself to its part of the seed."""
+
+    seat: str
+    commitment: str
+
+
+class SharesClosed(Fact, frozen=True, tag=True):
+    """Nobody binds himself any more; those who did now open their parts."""
+
+
+class ShareOpened(Fact, frozen=True, tag=True):
+    """A seat's part of the seed."""
+
+    seat: str
+    share: str
+
+
+class ShareWithheld(Fact, frozen=True, tag=True):
+    """A seat has not opened the part that it was bound to; the seed is made without it."""
+
+    seat: str
+
+
+def _joint(joint: Joint, fact: Fact) -> Joint:
+    change = msgspec.structs.replace
+    match fact:
+        case ShareCommitted():
+            return change(joint, commitments={**joint.commitments, fact.seat: fact.commitment})
+        case SharesClosed():
+            return change(joint, closed=True)
+        case ShareOpened():
+            return change(joint, shares={**joint.shares, fact.seat: fact.share})
+        case ShareWithheld():
+            return change(joint, withheld=(*joint.withheld, fact.seat))
+        case _:
+            return joint
+
+
 def _offered(docket: Docket, fact: AnswerOffered) -> Docket:
     left = tuple(one for one in docket.pending if one != fact.given)
     if not fact.question:
@@ -236,6 +297,10 @@ def evolve_docket(docket: Docket, fact: Fact) -> Docket:
             return change(docket, reads=())
         case Forked():
             return change(docket, origin=fact.origin)
+        case SharesWanted():
+            return change(docket, joint=Joint(fact.seats))
+        case ShareCommitted() | SharesClosed() | ShareOpened() | ShareWithheld() if docket.joint is not None:
+            return change(docket, joint=_joint(docket.joint, fact))
         case _:
             return docket
 
@@ -252,4 +317,9 @@ DOCKET_FACTS: tuple[type[Fact], ...] = (
     SecretsRead,
     SecretsReadOpened,
     Forked,
+    SharesWanted,
+    ShareCommitted,
+    SharesClosed,
+    ShareOpened,
+    ShareWithheld,
 )

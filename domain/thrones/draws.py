@@ -12,7 +12,9 @@ from typing import Any
 import msgspec
 
 from domain.kernel.chance import commitment, shuffled
+from domain.kernel.docket import ShareOpened
 from domain.kernel.facts import Fact, SeedCommitted, SeedOpened
+from domain.kernel.joint import joint_seed
 from domain.thrones import facts as f
 from domain.thrones.edition import Edition
 from domain.thrones.evolve import evolve
@@ -59,7 +61,9 @@ class Draws:
         match fact:
             case SeedCommitted():
                 self._commitments.append(fact.commitment)
-                return "" if seed and commitment(seed) == fact.commitment else "the commitment is not that of the seed"
+                if not seed or commitment(seed) != fact.commitment:
+                    return "the commitment is not that of the seed"
+                return "" if self._is_joint() else "the seed is not the one that server and seats have made together"
             case SeedOpened():
                 self._opened.add(fact.seed)
                 known = commitment(fact.seed) in self._commitments
@@ -76,6 +80,13 @@ class Draws:
                 return self._shuffle(fact.deck, occasion, fact.cards[seen:])
             case _:
                 return ""
+
+    def _is_joint(self) -> bool:
+        """Whether the first seed of a game is made of all parts, where the seats have added some."""
+        joint, former = self._state.docket.joint, self._state.hidden.former
+        if joint is None or len(former) != 1 or self._state.round:
+            return True
+        return self._state.hidden.seed == joint_seed(former[0], joint.shares)
 
     def _shuffle(self, deck: str, occasion: str, cards: tuple[str, ...]) -> str:
         seed = self._state.hidden.seed
@@ -98,6 +109,8 @@ class PublicDraws:
         self._chance = ""
         self._commitments: list[str] = []
         self._opened: dict[str, str] = {}
+        self._server = self._first = ""
+        self._shares: dict[str, str] = {}
         self._round = 0
         self._followed = True
         self._cards: list[tuple[int, int, f.WesterosCardDrawn]] = []
@@ -117,6 +130,12 @@ class PublicDraws:
                     self._cards.append((entry, self._round, fact))
                 case SeedCommitted():
                     self._commitments.append(fact.commitment)
+                    if self._edition is None:
+                        self._server = fact.commitment
+                    else:
+                        self._first = self._first or fact.commitment
+                case ShareOpened():
+                    self._shares[fact.seat] = fact.share
                 case SeedOpened():
                     self._opened[commitment(fact.seed)] = fact.seed
                     if commitment(fact.seed) not in self._commitments:
@@ -129,13 +148,17 @@ class PublicDraws:
         """Westeros cards, once the seed is open."""
         if self._edition is None or self._chance == "imposed":
             return Drawn(0, 0, len(self._cards), tuple(self._wrong))
-        seed = self._opened.get(self._commitments[0]) if self._commitments else None
+        seed = self._opened.get(self._first)
         if seed is None:
             return Drawn(0, len(self._cards), 0, tuple(self._wrong))
         wrong = list(self._wrong)
+        server = self._opened.get(self._server)
+        if server is not None and joint_seed(server, self._shares) != seed:
+            wrong.append(Wrong(1, "the seed is not the one that server and seats have made together"))
+        told = len(wrong)
         for deck, cards in self._edition.westeros_decks.items():
             wrong += self._westeros(seed, deck, tuple(sorted(cards)))
-        return Drawn(len(self._cards) - len(wrong) + len(self._wrong), 0, 0, tuple(wrong))
+        return Drawn(len(self._cards) - len(wrong) + told, 0, 0, tuple(wrong))
 
     def _westeros(self, seed: str, deck: str, pile: tuple[str, ...]) -> Iterable[Wrong]:
         """The deck as the seed gives it, shuffled whole again where it ran out or Winter came."""

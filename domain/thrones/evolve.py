@@ -304,6 +304,7 @@ EVOLVERS: dict[type[kernel.Fact], Callable[[State, Any], State]] = {
     kernel.Awaiting: lambda s, x: with_(s, frames=x.frames, question=x.question, awaited=x.awaited),
     kernel.SeedSealed: _seed_sealed,
     kernel.SeedCommitted: _nothing,
+    f.GatheringBegan: _nothing,
     kernel.SeedOpened: _nothing,
     kernel.DrawsStated: _draws_stated,
     f.GameCreated: _game_created,

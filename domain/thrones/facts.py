@@ -24,6 +24,13 @@ class GameCreated(Fact, frozen=True, tag=True):
     charter: Charter
 
 
+class GatheringBegan(Fact, frozen=True, tag=True):
+    """A game is agreed on; it begins once the seed has been made together. ``deal``: Houses are dealt by it."""
+
+    charter: Charter
+    deal: bool = False
+
+
 class PositionStated(Fact, frozen=True, tag=True):
     """A whole position replaces the state: given starts, imports, rewinds, corrections and cases."""
 

@@ -195,6 +195,12 @@ SENTENCES: dict[type[kernel.Fact], Callable[[Prose, Any], str]] = {
     docket.Forked: lambda p, x: (
         f"This game is a fork of {x.origin.game} at entry {x.origin.version}: {_clause(x.origin.purpose)}."
     ),
+    docket.SharesWanted: lambda p, x: f"The seed is made together with the seats {', '.join(x.seats)}.",
+    docket.ShareCommitted: lambda p, x: f"Seat {x.seat} is bound to its part of the seed: {x.commitment[:16]}….",
+    docket.SharesClosed: lambda p, x: "All parts of the seed are bound; now they are opened.",
+    docket.ShareOpened: lambda p, x: f"Seat {x.seat} opens its part of the seed: {x.share}.",
+    docket.ShareWithheld: lambda p, x: f"Seat {x.seat} withholds its part of the seed; the seed is made without it.",
+    f.GatheringBegan: lambda p, x: f"A game of {p.edition.tables.name} is agreed on: {p.listed(x.charter.houses)}.",
     f.GameCreated: lambda p, x: f"A game of {p.edition.tables.name} begins: {p.listed(x.charter.houses)}.",
     f.PositionStated: lambda p, x: f"The position is stated: {x.reason}.",
     f.NeutralForcePlaced: lambda p, x: f"A neutral force of {x.strength} stands in {p.name(x.area)}.",

@@ -26,7 +26,8 @@ from domain.kernel.arbiter import (
 from domain.kernel.chance import commitment, shuffled
 from domain.kernel.commands import Command, PassDeadline, StateDraws
 from domain.kernel.decision import Answer, Decision
-from domain.kernel.docket import Docket, Forked
+from domain.kernel.docket import Docket, Forked, SharesWanted
+from domain.kernel.joint import CloseShares, CommitShare, OpenShare, joint_seed, take_share
 from domain.kernel.procedure import Procedure
 from domain.kernel.refusal import Refusal
 from domain.kernel.rewinding import correct, offer, rewind
@@ -45,7 +46,7 @@ from domain.thrones.commands import AnyAnswer, HouseAnswer
 from domain.thrones.edition import Edition
 from domain.thrones.editions.second import SECOND_EDITION
 from domain.thrones.evolve import EVOLVERS, evolve, redacted
-from domain.thrones.facts import STATABLE, DeckRedrawn, GameCreated, HiddenStated, PositionStated
+from domain.thrones.facts import STATABLE, DeckRedrawn, GameCreated, GatheringBegan, HiddenStated, PositionStated
 from domain.thrones.footprint import footprint
 from domain.thrones.forking import on_the_table
 from domain.thrones.game import Game
@@ -53,7 +54,7 @@ from domain.thrones.invariants import problems
 from domain.thrones.known import check_names
 from domain.thrones.procedures.control import Consequences
 from domain.thrones.procedures.setup import Play
-from domain.thrones.start import Start
+from domain.thrones.start import Gather, Start
 from domain.thrones.state import Hidden, State
 from domain.thrones.view import view
 
@@ -61,6 +62,9 @@ EDITIONS: dict[str, Edition] = {"second-edition": SECOND_EDITION}
 
 ACTS = (Rewind, Correct, FileAppeal, RuleOnAppeal, Amend, ReadSecrets)
 """Commands of the arbiter, and the appeal that brings a matter before him."""
+
+SHARES = (CommitShare, OpenShare, CloseShares)
+"""Commands by which server and seats make the seed together, before the game begins."""
 
 STATED: Any = Union[tuple(STATABLE)]  # noqa: UP007  # built from a list
 
@@ -168,7 +172,7 @@ class Thrones:
     version = ENGINE
     state_type = State
     hidden_type = Hidden
-    command_type: Any = Union[(AnyAnswer, Start, PassDeadline, StateDraws, *ACTS)]  # built from a list
+    command_type: Any = Union[(AnyAnswer, Start, PassDeadline, StateDraws, Gather, *SHARES, *ACTS)]  # built from a list
     fact_type: Any = Union[tuple(_typed.get(fact, fact) for fact in EVOLVERS)]  # noqa: UP007  # built from a table
 
     def __init__(self) -> None:
@@ -199,6 +203,11 @@ class Thrones:
     def _decide(self, state: State, command: Command, past: Past | None) -> Ruling[State]:
         if isinstance(command, Start):
             return self._start(state, command)
+        if isinstance(command, Gather):
+            return self._gather(state, command)
+        if isinstance(command, SHARES):
+            assert past is not None, "what was agreed on is looked up in the record"
+            return self._share(state, command, past)
         if not state.charter.edition:
             raise Refusal("not-started")
         rules = self.rules_of(state)
@@ -266,6 +275,33 @@ class Thrones:
         ruling = resume(self._rules[command.charter.edition], game.state)
         return Ruling((*game.facts, *ruling.facts), ruling.state)
 
+    def _gather(self, state: State, command: Gather) -> Ruling[State]:
+        """Agree on a game and on the server's part of its seed; the seats add theirs before it begins."""
+        if state.charter.edition or state.docket.joint is not None:
+            raise Refusal("already-started")
+        check_charter(command.charter)
+        if command.charter.chance == "imposed" or not _is_seed(command.seed):
+            raise Refusal("seed-missing", ("2E-GEN-17",))
+        game = self._rules[command.charter.edition].game(state)
+        game.emit(GatheringBegan(charter=command.charter, deal=command.deal), "2E-SET-1", "2E-GEN-17")
+        game.emit(SharesWanted(seats=tuple(sorted(command.charter.seats))), "2E-GEN-17")
+        game.seal_seed(command.seed)
+        return Ruling(tuple(game.facts), game.state)
+
+    def _share(self, state: State, command: CommitShare | OpenShare | CloseShares, past: Past) -> Ruling[State]:
+        """A part of the seed; with the last of them the game begins."""
+        facts = take_share(state.docket, command)
+        agreed = next(fact for fact in past.facts(1) if isinstance(fact, GatheringBegan))
+        game = self._rules[agreed.charter.edition].game(state)
+        for fact in facts:
+            game.emit(fact, "2E-GEN-17")
+        joint = game.state.docket.joint
+        if joint is None or not joint.done:
+            return Ruling(tuple(game.facts), game.state)
+        seed = joint_seed(game.state.hidden.seed, joint.shares)
+        begun = self._start(game.state, Start(charter=agreed.charter, seed=seed, deal=agreed.deal))
+        return Ruling((*game.facts, *begun.facts), begun.state)
+
     def evolve(self, state: State, fact: kernel.Fact) -> State:
         return evolve(state, fact)
 
@@ -276,11 +312,17 @@ class Thrones:
         return state.hidden
 
     def seats(self, state: State) -> dict[str, str]:
+        """Who plays for which seat. Before the game begins Houses may still have to be dealt, and a seat is itself."""
+        joint = state.docket.joint
+        if joint is not None and not state.charter.edition:
+            return {seat: seat for seat in joint.seats}
         return state.charter.seats
 
     def player_of(self, command: Command) -> str | None:
         if isinstance(command, FileAppeal):
             return command.house
+        if isinstance(command, CommitShare | OpenShare):
+            return command.seat
         return command.player if isinstance(command, Answer) else None
 
     def is_over(self, state: State) -> bool:
@@ -293,7 +335,7 @@ class Thrones:
         if isinstance(command, ReadSecrets):
             return state.charter.arbitration.secrets_log == "at-the-end" and not state.is_over
         if not isinstance(command, Answer):
-            return isinstance(command, Start) or (isinstance(command, Rewind) and bool(command.seed))
+            return isinstance(command, Start | Gather) or (isinstance(command, Rewind) and bool(command.seed))
         return command.kind in SECRET_KINDS
 
     def decisions(self, state: State, *, replaceable: bool = False) -> tuple[Decision[Any], ...]:

@@ -26,3 +26,11 @@ class Start(Command, frozen=True, tag="start"):
     reason: str = ""
     deal: bool = False
     origin: Origin | None = None
+
+
+class Gather(Command, frozen=True, tag="gather"):
+    """Create a game whose seed server and seats make together; ``seed`` is the server's part."""
+
+    charter: Charter
+    seed: str
+    deal: bool = False

@@ -9,6 +9,7 @@ import json
 import logging
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -204,7 +205,7 @@ def test_a_game_by_letters(rookery: Rookery, tmp_path: Path) -> None:
     assert rookery("games", "--json").json["games"][0]["version"] == 3
 
     full, redacted = tmp_path / "g.jsonl", tmp_path / "public.jsonl"
-    assert "with every secret" in rookery("export", "g", full).out
+    assert "with every secret" in rookery("export", "g", full, "--why", "backup").out
     assert full.stat().st_mode & 0o077 == 0
     assert "confirmed" in rookery.at_once("verify", full).out
     rookery.at_once("export", "g", redacted, "--public")
@@ -318,7 +319,8 @@ COMMANDS = [
     (("export", "nope", "x"), 2, "There is no game 'nope'"),
     (("export", "g", "x", "--seat", "x"), 2, "no seat 'x'"),
     (("export", "g"), 2, "With --json, name a file"),
-    (("export", "g", "/nowhere/at/all"), 2, "/nowhere/at"),
+    (("export", "g", "x"), 2, "say why with --why"),
+    (("export", "g", "/nowhere/at/all", "--why", "x"), 2, "/nowhere/at"),
     (("import", "/nowhere"), 2, "/nowhere: No such file"),
     (("verify", "nope"), 2, "There is no game 'nope'"),
     (("verify", "nope.jsonl"), 2, "There is no file nope.jsonl"),
@@ -543,7 +545,7 @@ def run_page(rookery: Rookery, page: str, tmp_path: Path, monkeypatch: pytest.Mo
             Path(language.removeprefix("letter ")).write_text(body)
             continue
         for line in body.splitlines():
-            words = line.removeprefix("$ rookery ").split()
+            words = shlex.split(line.removeprefix("$ rookery "))
             rookery.at_once(*words)
             done.add(words[0])
     return done

@@ -92,8 +92,8 @@ def test_what_does_not_fit_is_named_and_ends_with_1(rookery: Rookery, tmp_path: 
     note = rookery.at_once("checkpoint", "one", "--json").json["checkpoint"]
     (tmp_path / "true").write_text(note)
     (tmp_path / "false").write_text(note.replace("\n1\n", "\n2\n"))
-    rookery.at_once("export", "one", tmp_path / "one.jsonl")
-    rookery.at_once("export", "one", tmp_path / "one.zip", "--bundle")
+    rookery.at_once("export", "one", tmp_path / "one.jsonl", "--why", "backup")
+    rookery.at_once("export", "one", tmp_path / "one.zip", "--bundle", "--why", "backup")
     told = rookery.at_once("verify", tmp_path / "one.jsonl", "--checkpoint", tmp_path / "true", "--key", key).out
     assert "1 signed notes hold" in told
     assert "--key" in rookery.at_once("verify", tmp_path / "one.jsonl", "--checkpoint", tmp_path / "true", code=2).err

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from api.cli import arbiter, fork, play, proof, read, record, server, tools
+from api.cli import arbiter, diff, fork, play, proof, read, record, server, tools
 from api.cli.common import BUG, INTERRUPTED, USAGE, Failure, Out, failure
 from worker import log
 
@@ -49,6 +49,7 @@ app.command("amend")(arbiter.amend)
 app.command("arbiter")(arbiter.arbiter)
 app.command("perspective")(arbiter.perspective)
 app.command("secrets")(arbiter.secrets)
+app.command("diff")(diff.diff)
 app.command("sample")(tools.sample)
 app.command("rules")(tools.rules)
 app.add_typer(tools.cases, name="cases")

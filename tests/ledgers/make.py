@@ -1,0 +1,104 @@
+"""Writes golden ledgers: whole games played by bots, as exports, each once and for ever.
+
+    python -m tests.ledgers.make        # writes those that are not there yet
+
+A ledger that exists is never written again: it shows that what an older Rookery recorded is still read and ruled alike.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+from pathlib import Path
+
+import msgspec
+
+from domain.kernel.arbiter import Rewind
+from domain.kernel.commands import Command
+from domain.kernel.decision import Answer
+from domain.thrones import facts as f
+from domain.thrones.ruleset import THRONES
+from events.envelope import submission
+from events.export import export_game
+from events.ruling import Judge
+from events.store import Store
+from tests.domain.games import play, spec
+from tests.domain.rewinds import Book, entries_with
+from tests.recording import AT, PEPPER, fake_store
+from worker import log
+from worker.adjudicate import Warm, adjudicate
+
+HERE = Path(__file__).parent
+INDEX = HERE / "index.json"
+GAMES = {"three-players": 0, "four-players": 17, "five-players-tides": 22, "six-players": 43}
+REWOUND = "four-players-rewound"
+
+
+class Golden(msgspec.Struct, frozen=True):
+    """What is known of a ledger: how long it is, the head of its chain, and who won."""
+
+    entries: int
+    facts: int
+    head: str
+    winner: str
+
+
+def commands(number: int) -> list[Command]:
+    """What bots say in a game, seats included."""
+    return [entry.command for entry in play(spec(number))]
+
+
+def rewound(number: int) -> list[Command]:
+    """A game in which an arbiter takes a battle back in its middle; then bots play on."""
+    book = Book()
+    for command in commands(number)[:150]:
+        book.take(command)
+    ended = [entry for entry in entries_with(book, f.CombatEnded) if entry < 130][-1]
+    area, force = next((area, force) for area, force in sorted(book.state(ended).units.items()))
+    fact = f.UnitsDestroyed(house=force.house, area=area, units={next(iter(force.units)): 1})
+    raw = msgspec.json.decode(msgspec.json.encode(fact))
+    book.take(Rewind(to=ended, reason="A unit too many was left standing.", causal=True, correction=(raw,)))
+    book.go_on(number)
+    return [command for command in book.commands if command is not None]
+
+
+def recorded(game: str, said: list[Command]) -> Store:
+    """The commands through inbox and worker of a store in memory."""
+    store, warm, judge = fake_store(), Warm(), Judge(THRONES)
+    start, *rest = said
+    seats = {f"seat-{house}": house for house in start.charter.houses}  # type: ignore[attr-defined]  # the first command
+    start = msgspec.structs.replace(start, charter=msgspec.structs.replace(start.charter, seats=seats))  # type: ignore[attr-defined]
+    store.create(game, "thrones", "1", submission(start, seat=None, cause="system", at=AT), pepper=PEPPER)
+    for command in rest:
+        seat = f"seat-{command.player}" if isinstance(command, Answer) else None
+        cause = "command" if seat else "arbiter" if isinstance(command, Rewind) else "deadline"
+        store.submit(game, submission(command, seat=seat, cause=cause, at=AT))
+    adjudicate(store, judge, game, warm=warm)
+    return store
+
+
+def write(game: str, said: list[Command]) -> Golden:
+    store = recorded(game, said)
+    line = store.line(game, Judge(THRONES))
+    assert line.state.is_over
+    lines = b"".join(export_game(store, game))
+    (HERE / f"{game}.jsonl.xz").write_bytes(lzma.compress(lines, preset=9 | lzma.PRESET_EXTREME))
+    facts = sum(
+        len(json.loads(one)["public"]["facts"]) for one in lines.splitlines() if one.startswith(b'{"line":"entry"')
+    )
+    return Golden(line.version, facts, line.head, line.state.winner)
+
+
+def main() -> None:
+    log.configure("error")
+    index = msgspec.json.decode(INDEX.read_bytes(), type=dict[str, Golden]) if INDEX.exists() else {}
+    for game, number in GAMES.items():
+        if game not in index:
+            index[game] = write(game, commands(number))
+    if REWOUND not in index:
+        index[REWOUND] = write(REWOUND, rewound(41))
+    INDEX.write_bytes(msgspec.json.format(msgspec.json.encode(dict(sorted(index.items()))), indent=2) + b"\n")
+
+
+if __name__ == "__main__":
+    main()

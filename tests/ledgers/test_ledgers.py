@@ -1,0 +1,171 @@
+"""What was once recorded is read, replayed and ruled alike for ever; an engine that rules otherwise is told where."""
+
+from __future__ import annotations
+
+import compileall
+import lzma
+import shutil
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from api.cli import run
+from api.engines import NoEngine, Radius, _fact, compare
+from domain.thrones.ruleset import THRONES
+from events import codec
+from events.codec import Codec
+from events.envelope import Entry, Part, Submission, encode
+from events.export import EntryLine, parse
+from events.ruling import Judge
+from events.upcasters import UPCASTERS, VERSION
+from events.verify import verify_export
+from tests.ledgers.make import GAMES, HERE, INDEX, REWOUND, Golden
+from tests.ledgers.samples import Sample, read, types
+
+ROOT = Path(__file__).parents[2]
+INDEXED = msgspec.json.decode(INDEX.read_bytes(), type=dict[str, Golden])
+SAMPLES = read()
+
+
+@cache
+def lines(game: str) -> tuple[bytes, ...]:
+    return tuple(lzma.decompress((HERE / f"{game}.jsonl.xz").read_bytes()).splitlines(keepends=True))
+
+
+def test_every_ledger_is_indexed_and_there() -> None:
+    assert set(INDEXED) == {*GAMES, REWOUND} == {path.name.removesuffix(".jsonl.xz") for path in HERE.glob("*.xz")}
+
+
+@pytest.mark.parametrize("game", sorted(INDEXED))
+def test_a_golden_ledger_replays_and_is_ruled_alike(game: str) -> None:
+    known = INDEXED[game]
+    report = verify_export(Judge(THRONES), lines(game))
+    assert report.disagreement is None, report.disagreement
+    assert (report.entries, report.facts, report.head) == (known.entries, known.facts, known.head)
+    judge = Judge(THRONES)
+    line = judge.begin()
+    for one in parse(lines(game)):
+        if isinstance(one, EntryLine):
+            line = judge.evolve(line, one.stored())
+    assert line.state.is_over and line.state.winner == known.winner
+
+
+def test_the_ledgers_differ_in_what_they_show() -> None:
+    text = {game: b"".join(lines(game)) for game in INDEXED}
+    assert b'"fact":"TidesRevealed"' in text["five-players-tides"]
+    for word in (b'"fact":"Rewound"', b'"fact":"Corrected"', b'"kept":true', b'"kept":false', b'"how":"kept"'):
+        assert word in text[REWOUND]
+    assert b'"how":"default"' in b"".join(text.values()) and b'"fact":"DraftKept"' in b"".join(text.values())
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda one: f"{one.kind}-{one.name}-{'whole' if one.whole else 'bare'}")
+def test_a_sample_is_read_and_written_as_it_was(sample: Sample) -> None:
+    """When this fails, the schema has changed: raise VERSION and write an upcaster, do not touch the sample."""
+    raw = bytes(sample.raw)
+    decoded = decode(sample, raw)
+    if VERSION == 1:
+        assert encode(decoded) == raw
+    else:
+        assert encode(decode(sample, encode(decoded), VERSION)) == encode(decoded)
+
+
+def decode(sample: Sample, raw: bytes, version: int = 1) -> Any:
+    known = Codec(THRONES)
+    match sample.kind:
+        case "command":
+            return known.command(raw, version)
+        case "fact":
+            return known.fact(raw, version)
+        case "state":
+            return known.state(raw, version)
+        case "hidden":
+            return msgspec.json.decode(raw, type=THRONES.hidden_type)
+        case "submission":
+            return msgspec.json.decode(UPCASTERS.lift("submission", version, raw), type=Submission)
+        case "entry":
+            return msgspec.json.decode(UPCASTERS.lift("entry", version, raw), type=Entry)
+    return msgspec.json.decode(raw, type=Part)
+
+
+def test_there_is_a_sample_of_everything() -> None:
+    """``python -m tests.ledgers.samples`` adds what is missing."""
+    there = {(one.kind, one.name, one.whole) for one in SAMPLES}
+    assert there >= {(kind, name, whole) for kind, name, _ in types() for whole in (True, False)}
+    assert len(there) == len(SAMPLES)
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Another checkout, in which Knights count 3."""
+    checkout = tmp_path_factory.mktemp("engine")
+    for package in ("domain", "events"):
+        shutil.copytree(ROOT / package, checkout / package, ignore=shutil.ignore_patterns("__pycache__"))
+    table = checkout / "domain/thrones/editions/second.json"
+    text = table.read_text(encoding="utf-8")
+    before = msgspec.json.decode(text)
+    units = {unit["id"]: unit for unit in before["units"]}
+    units["knight"]["strength"] = 3
+    table.write_text(msgspec.json.encode(before).decode(), encoding="utf-8")
+    charter = checkout / "domain/thrones/charter.py"
+    charter.write_text(charter.read_text(encoding="utf-8").replace('ENGINE = "1"', 'ENGINE = "2"'), encoding="utf-8")
+    compileall.compile_dir(checkout, quiet=2)
+    return checkout
+
+
+@pytest.fixture(scope="module")
+def radius(other: Path) -> Radius:
+    return compare(REWOUND, lines(REWOUND), other)
+
+
+def test_the_same_engine_has_no_blast_radius() -> None:
+    radius = compare("three-players", lines("three-players"), ROOT)
+    assert (radius.entries, radius.differing, radius.running) == (140, (), False)
+
+
+def test_a_changed_rule_is_found_where_it_matters_and_nowhere_else(radius: Radius) -> None:
+    assert radius.engine == "thrones/2" and 0 < len(radius.differing) < radius.entries / 3
+    strengths = [one for one in radius.differing if any("StrengthCounted" in what for what in one.what)]
+    assert len(strengths) > 3
+    for one in strengths:
+        assert b"knight" in bytes(entry(REWOUND, one.entry).public), "only where a Knight counts"
+
+
+def entry(game: str, number: int) -> EntryLine:
+    return [one for one in parse(lines(game)) if isinstance(one, EntryLine)][number - 1]
+
+
+def test_of_sealed_facts_nothing_is_told_but_what_they_are() -> None:
+    sealed = {"fact": "AnswerSealed", "player": "stark", "answer": {"kind": "wildling-bid", "bid": 3}}
+    again = {**sealed, "answer": {"kind": "wildling-bid", "bid": 4}}
+    assert _fact(sealed, again, secret=True) == "AnswerSealed has another answer"
+    assert "4" in _fact(sealed, again, secret=False)
+
+
+def test_a_path_without_an_engine_is_told(tmp_path: Path) -> None:
+    with pytest.raises(NoEngine, match="There is no Rookery"):
+        compare("three-players", lines("three-players"), tmp_path)
+    (tmp_path / "domain").mkdir()
+    with pytest.raises(NoEngine, match="Not the engine"):
+        compare("three-players", lines("three-players"), tmp_path)
+
+
+def test_rookery_diff(other: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "three.jsonl"
+    file.write_bytes(b"".join(lines("three-players")))
+    assert run(["diff", str(file), "--engine", str(ROOT)]) == 0
+    assert "140 entries come out the same" in capfd.readouterr().out
+    golden = HERE / f"{REWOUND}.jsonl.xz"
+    assert run(["diff", str(file), str(golden), "--engine", str(other), "--json"]) == 1
+    told = msgspec.json.decode(capfd.readouterr().out)
+    assert told["touched"] >= 1 and told["running"] == 0 and len(told["games"]) == 2
+    assert run(["diff", str(file), "--engine", str(tmp_path)]) == 2
+    assert run(["diff", str(file)]) == 2
+
+
+def test_what_a_command_says_is_part_of_an_entry() -> None:
+    first = entry("three-players", 1)
+    read_ = codec.entry(first.stored())
+    assert codec.raw_command(first.stored(), read_) and read_.engine == "thrones/1"

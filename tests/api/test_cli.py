@@ -215,7 +215,7 @@ def test_a_game_by_letters(rookery: Rookery, tmp_path: Path) -> None:
     assert "march-plus-1" not in rookery.at_once("export", "g", "--token", made["organiser"]).out
 
     back = rookery("import", full, "--as", "h", "--json").json
-    assert (back["game"], back["imported"], back["unruled"]) == ("h", 3, 0)
+    assert (back["game"], back["imported"], back["unruled"]) == ("h", 4, 0)
     token = rookery("token", "h", "stark").out.strip()
     assert rookery.at_once("show", "h", "--token", token, "--json").json["view"]["house"] == "stark"
     assert find(rookery.data) is None, "nothing is left running"

@@ -256,7 +256,7 @@ def test_an_arbiter_may_do_the_same_unless_he_plays(table: Table) -> None:
     table.tokens[GAME, "sam"] = table.desk.tokens.issue_arbiter(GAME, "sam", "seat-stark")
     game = table.fork("ivo", why="to look at a line")
     assert table.desk.line(game).state.docket.origin == origin_of(table, hidden=True)
-    problem(table.ask("sam", "/fork", {"why": "to look"}), 422, "arbiter-plays")
+    problem(table.ask("sam", "/fork", {"why": "to look"}), 403, "arbiter-plays")
     assert table.store.games() == tuple(sorted((GAME, game)))
     # What everybody can see, he may have.
     assert table.fork("sam", redraw=True)
@@ -549,10 +549,11 @@ def test_forks_by_the_command_line(rookery: Rookery, tmp_path: Path) -> None:
     assert made["seats"] == {"baratheon": "baratheon", "lannister": "lannister", "stark": "stark"}
     board = rookery.at_once("show", "lesson", "--token", made["tokens"]["stark"]).out
     assert "A fork of g at entry 2: a lesson." in board
+    assert "a fork of g" in rookery.at_once("games").out
     digest = made["origin"]["digest"]
     confirmed = rookery.at_once("verify", "lesson").out
     assert f"a fork of g at entry 2 with the digest {digest}: a lesson." in confirmed
-    for name, options in (("full.jsonl", ()), ("public.jsonl", ("--public",))):
+    for name, options in (("full.jsonl", ("--why", "backup")), ("public.jsonl", ("--public",))):
         rookery.at_once("export", "lesson", tmp_path / name, *options)
         assert digest in rookery.at_once("verify", tmp_path / name).out
 

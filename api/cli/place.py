@@ -19,6 +19,7 @@ from api.tokens import Caller, Tokens, operator_token
 from domain.thrones.state import State
 from events.embedded import DirectoryInUse, Embedded, data_directory, find
 from events.envelope import Receipt, Stored
+from events.errors import StoreAway
 from events.store import Store, connect
 from worker.adjudicate import adjudicate
 from worker.jobs import make_bell
@@ -173,6 +174,8 @@ def _own_or_find(directory: Path) -> Embedded | tuple[str, str]:
                 urls = find(directory)
                 if urls is not None:
                     return urls
+                if running(directory) is not None and waited > PATIENCE_SECONDS:
+                    raise StoreAway("a server runs on this data directory, but its stores are silent") from None
             if waited > OWNER_SECONDS:
                 raise
             time.sleep(0.05)

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import msgspec
 import pytest
 import structlog
@@ -29,6 +30,7 @@ from events.embedded import Embedded, find
 from events.envelope import GENESIS, Stored, encode
 from events.export import EndLine, EntryLine, parse
 from events.store import Store
+from tests.api.serving import serving
 from worker.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -704,3 +706,20 @@ def test_a_store_that_is_away(rookery: Rookery, tmp_path: Path) -> None:
         assert "does not answer" in rookery.at_once(*command, *away, code=4).err
     assert "is not the URL of a store" in rookery.at_once("games", "--store", "http://x", code=2).err
     assert "No server runs" in rookery.at_once("worker", code=4).err
+
+
+def test_a_store_that_hangs(rookery: Rookery, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("events.store.ANSWER_SECONDS", 0.3)
+    monkeypatch.setattr("api.cli.place.PATIENCE_SECONDS", 0.3)
+    with Embedded(rookery.data) as servers, serving(Store.connect(servers.store_url), None) as here:
+        assert httpx.get(f"{here.url}/healthz").status_code == 200
+        os.kill(servers.pid("store"), signal.SIGSTOP)
+        try:
+            answer = httpx.get(f"{here.url}/healthz", timeout=60)
+            assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
+            assert "does not answer" in rookery.at_once("games", "--store", servers.store_url, code=4).err
+            (rookery.data / "server.json").write_text(json.dumps({"pid": os.getpid(), "url": here.url}))
+            assert "does not answer" in rookery.at_once("games", code=4).err
+        finally:
+            os.kill(servers.pid("store"), signal.SIGCONT)
+        assert httpx.get(f"{here.url}/healthz", timeout=60).status_code == 200

@@ -365,7 +365,10 @@ def test_a_letter_stops_at_the_first_refusal_unless_told_otherwise(table: tuple[
     rookery.at_once("new", "--players", "3", "--game", "stops", *SEATS)
     letter = f"game: stops\n\nlannister: orders winterfell march\n{ORDERS}baratheon: orders none\n"
     told = rookery.at_once("submit", "-", letter=letter, code=3)
-    assert "Refused. Winterfell has no units of this House" in told.out and "Stopped there: 2 more" in told.out
+    assert (
+        "Refused. Winterfell has no units of this House" in told.out
+        and "Stopped there: 2 lines were not sent." in told.out
+    )
     told = rookery.at_once("submit", "-", "--keep-going", "--json", letter=letter, code=3)
     assert [one["refused"] for one in told.json["sent"]] == [True, False, True]
     assert told.json["refused"] == 2
@@ -374,6 +377,20 @@ def test_a_letter_stops_at_the_first_refusal_unless_told_otherwise(table: tuple[
     told = rookery.at_once("submit", "-", "--json", letter=halfway, code=2)
     assert told.json["line"] == 4 and len(told.json["sent"]) == 1, "what was ruled on before is told"
     assert told.json["suggestions"][0] == "lannisport"
+    assert (told.json["left"], [one["line"] for one in told.json["unread"]]) == (1, [4])
+
+
+def test_a_letter_goes_on_behind_what_cannot_be_read_if_told_so(table: tuple[Rookery, dict[str, str]]) -> None:
+    rookery, _ = table
+    rookery.at_once("new", "--players", "3", "--game", "unread", *SEATS)
+    letter = f"game: unread\n\nlannister: dance\n{{nonsense\n{ORDERS}"
+    stopped = rookery.at_once("submit", "-", letter=letter, code=2)
+    assert "Stopped there: 3 lines were not sent, counting the one with the mistake." in stopped.out
+    told = rookery.at_once("submit", "-", "--keep-going", "--json", letter=letter, code=2).json
+    assert ([one["line"] for one in told["unread"]], told["refused"], told["left"]) == ([3, 4], 0, 0)
+    assert [(one["line"], one["refused"]) for one in told["sent"]] == [(5, False)]
+    spoken = rookery.at_once("submit", "-", "--keep-going", letter=letter + "lannister: orders none\n", code=3)
+    assert "line 3  Not sent." in spoken.out and "line 4  Not sent." in spoken.out
 
 
 def test_the_same_letter_twice_counts_once(table: tuple[Rookery, dict[str, str]]) -> None:

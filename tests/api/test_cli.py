@@ -524,6 +524,19 @@ def test_cases(rookery: Rookery, tmp_path: Path) -> None:
     wrong["rules"] = [*wrong["rules"], "2E-XXX-1"]
     (tmp_path / "wrong.json").write_text(json.dumps(wrong))
     assert "FAILED" in rookery.at_once("cases", "run", tmp_path, code=1).out
+    (tmp_path / "bad.json").write_text("{nonsense")
+    (tmp_path / "good.json").write_bytes(some[1].read_bytes())
+    (tmp_path / "odd.json").write_text('{"format": "agot2e-cases-1", "cases": 3}')
+    (tmp_path / "gone.json").symlink_to(tmp_path / "nowhere")
+    told = rookery.at_once("cases", "run", tmp_path, "--json", code=1).json
+    assert {one["id"]: one["passed"] for one in told["cases"]} == {
+        "bad": False,
+        "gone": False,
+        some[1].stem: True,
+        "odd": False,
+        some[0].stem: False,
+    }
+    assert "cannot be tried" in rookery.at_once("cases", "run", tmp_path, code=1).out
     examples = ROOT / "tests" / "cases" / "sources" / "rulebook-examples-2e.json"
     assert rookery.at_once("cases", "run", examples, "--json").json["failed"] == 0
 
@@ -545,7 +558,13 @@ if TRACES:
 def test_rules(rookery: Rookery) -> None:
     told = rookery("rules", "--json").json
     assert len(told["rules"]) == 478 and told["missing"] == []
+    assert told["implemented"] + told["exempt"] == 478
+    shown = [one for one in told["rules"] if one["failed"]]
+    assert 0 < told["shown_by_mutation"] == len(shown) and "::" in shown[0]["failed"][0]
     assert "2E-RAID-8" in rookery.at_once("rules", "2E-RAID", "--text").out
+    one = rookery.at_once("rules", "2E-CTL-7").out
+    assert "Carried in" in one and "fails:" in one
+    assert "1 rule: 1 implemented, 1 shown to be tested by mutation, 0 exempt, 0 missing." in one
 
 
 def test_help_names_the_exit_codes(rookery: Rookery) -> None:

@@ -97,6 +97,7 @@ def export(
     file: Annotated[str, typer.Argument(help="Where to write; standard output without it.")] = "-",
     seat: SeatName = "",
     public: Annotated[bool, typer.Option("--public", help="Only what everybody may see.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file if there is one.")] = False,
     token: TokenText = "",
     data: Data = "",
     store: StoreUrl = "",
@@ -106,6 +107,8 @@ def export(
     """Write a game as JSON Lines: everything, or what a seat or the public may see."""
     if json and file == "-":
         raise usage("With --json, name a file for the game: standard output holds the JSON document.")
+    if file != "-" and not force and os.path.lexists(file):
+        raise usage(f"{file} is there already. --force overwrites it.", file=file)
     out = Out(json)
     with place(data, store, queue) as here:
         caller = here.caller(game, seat, token)

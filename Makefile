@@ -9,6 +9,8 @@ BIN := .venv/bin
 PYTHON ?=
 # Processes that share the tests.
 WORKERS ?= 2
+# The port of `make run`.
+PORT := 8642
 # Random games of `make fuzz`.
 GAMES ?= 1000
 # Kills of `make kills`.
@@ -18,9 +20,9 @@ KILLS ?= 200
 help:
 	@sed -n 's/^## \([a-z]*\): /  make \1\t/p' Makefile | expand -t 16
 
-## run: play the example game through a server of its own and keep it listening
+## run: play the example game through a server of its own and keep it listening (PORT=8642)
 run: env
-	$(BIN)/rookery up --example
+	$(BIN)/rookery up --example --port $(PORT)
 
 ## test: all checks and all tests, with coverage
 test: check

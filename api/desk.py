@@ -104,7 +104,8 @@ class NoSuchVersion(FromTheFuture):
     """A version was asked for that the ledger does not have."""
 
     def __init__(self, at: int, current: int) -> None:
-        Exception.__init__(self, f"There is no version {at}: the ledger has {current} entries.")
+        entries = "entry" if current == 1 else "entries"
+        Exception.__init__(self, f"There is no version {at}: the ledger has {current} {entries}.")
         self.at = at
         self.current = current
 

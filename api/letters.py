@@ -53,6 +53,13 @@ class Sent(msgspec.Struct, frozen=True):
         return isinstance(self.entry.verdict, Refused)
 
 
+class Unread(msgspec.Struct, frozen=True):
+    """One line that could not be sent in, and why: nobody can read it, or it may not be said by whoever said it."""
+
+    line: int
+    problem: Exception
+
+
 class Unclear(NotationError):
     """A line that can be read, but not whose it is or for which game."""
 
@@ -96,12 +103,19 @@ class Letter:
 
     def send(self) -> Iterator[Sent]:
         """Send line by line. Raises NotationError with the place of what cannot be read."""
+        for sent in self.send_all():
+            if isinstance(sent, Unread):
+                raise sent.problem
+            yield sent
+
+    def send_all(self) -> Iterator[Sent | Unread]:
+        """Send line by line, past lines that cannot be read; each of those is told of in its place."""
         count = 0
         for line in self.lines:
             if line.header is None:
                 count += 1
                 if count > self.sent:
-                    yield self._send(line, f"{self.key}-{count}" if self.key else "")
+                    yield self._sent_or_unread(line, f"{self.key}-{count}" if self.key else "")
             elif line.header.key == "game":
                 self.game, self.house = line.header.value, None
             elif line.header.key == "seat":
@@ -110,6 +124,12 @@ class Letter:
                 self.token, self.house = line.header.value, None
             elif line.header.key == "house":
                 self.house = line
+
+    def _sent_or_unread(self, line: Line, key: str) -> Sent | Unread:
+        try:
+            return self._send(line, key)
+        except (NotationError, BadCommand) as problem:
+            return Unread(line.number, problem)
 
     def _send(self, line: Line, key: str) -> Sent:
         if not self.game:

@@ -38,7 +38,8 @@ GRACE_SECONDS = 10.0
 class PortTaken(EmbeddedError):
     def __init__(self, host: str, port: int) -> None:
         super().__init__(
-            f"Port {port} of {host} is taken by another program. Choose another with --port, or 0 for any free one."
+            f"Port {port} of {host} is taken by another program. Choose another with `make run PORT=8700` or"
+            " `rookery up --port 8700`; 0 takes any free one."
         )
 
 

@@ -49,6 +49,12 @@ from events.upcasters import VERSION
 P = ParamSpec("P")
 R = TypeVar("R")
 
+ANSWER_SECONDS = 10.0
+"""How long a server may take for an answer, and so twice the longest that a blocking call may wait."""
+
+LONGEST_WAIT_SECONDS = 5.0
+"""How long one blocking call waits at most."""
+
 PAGE = 200
 """How many elements of a stream are read at once."""
 
@@ -108,7 +114,9 @@ def translated(method: Callable[P, R]) -> Callable[P, R]:
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return method(*args, **kwargs)
-        except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError, OSError) as error:
+        except redis.exceptions.TimeoutError as error:
+            raise StoreAway(f"nothing came back in {ANSWER_SECONDS:g} seconds, and what it did is not known") from error
+        except (redis.exceptions.ConnectionError, OSError) as error:
             raise StoreAway(str(error)) from error
         except redis.exceptions.RedisError as error:
             raise StoreRefuses(str(error)) from error
@@ -117,17 +125,21 @@ def translated(method: Callable[P, R]) -> Callable[P, R]:
 
 
 def connect(url: str, *, patience_seconds: float = 2.0) -> Any:
-    """A client for a server by URL: redis://, rediss://, unix://, or cluster://host:port for a cluster."""
-    options: dict[str, Any] = {"protocol": 2, "socket_timeout": 30, "socket_connect_timeout": 5}
+    """A client for a server by URL: redis://, rediss://, unix://, or cluster://host:port for a cluster.
+
+    A call on a connection that broke is made again; one that a hanging server does not answer is not, since the next
+    would hang as long. Whether it was done is not known then, so whoever asked repeats it under the same key.
+    """
+    options: dict[str, Any] = {"protocol": 2, "socket_timeout": ANSWER_SECONDS, "socket_connect_timeout": 5}
     if url.startswith("cluster://"):
         return redis.RedisCluster.from_url("redis://" + url.removeprefix("cluster://"), **options)
     tries = max(1, int(patience_seconds / 0.1))
     if url.startswith("unix://"):
         options.pop("socket_connect_timeout")
+    again = (redis.exceptions.ConnectionError, redis.exceptions.BusyLoadingError)
     return redis.Redis.from_url(
         url,
-        retry=Retry(ExponentialBackoff(cap=0.1, base=0.01), tries),
-        retry_on_error=[redis.exceptions.ConnectionError, redis.exceptions.BusyLoadingError],
+        retry=Retry(ExponentialBackoff(cap=0.1, base=0.01), tries, supported_errors=again),
         **options,
     )
 
@@ -366,7 +378,9 @@ class Store:
                 return True
             if left <= 0:
                 return False
-            self.client.xread({key: stream_id(version - 1)}, count=1, block=max(1, int(min(left, 5) * 1000)))
+            self.client.xread(
+                {key: stream_id(version - 1)}, count=1, block=max(1, int(min(left, LONGEST_WAIT_SECONDS) * 1000))
+            )
 
     @translated
     def pepper(self, game: str) -> bytes:

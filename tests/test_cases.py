@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from domain.thrones import commands as c
 from domain.thrones.cases import Case, CaseError, CaseReport, Excluded, Expect, decode_case, run_case
-from domain.thrones.interchange.examples import run_example
+from domain.thrones.editions.second import SECOND_EDITION
+from domain.thrones.interchange.examples import read_answers, read_setup, run_example
 from domain.thrones.rulebook import parse_rules
+from domain.thrones.state import State
 
 HERE = Path(__file__).parent
 CASES = sorted((HERE / "cases").glob("*/*.json"))
@@ -77,7 +81,7 @@ def test_a_case_without_a_wrong_outcome_is_refused() -> None:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=[example["id"] for example in EXAMPLES])
 def test_worked_example(example: dict[str, Any]) -> None:
-    report = run_example(example)
+    report = run_example(example, known_rules=RULES)
     assert report.passed, f"{report.disagreement}\ncompleted: {'; '.join(report.completed)}"
 
 
@@ -116,6 +120,96 @@ def spoiled(value: Any, where: str = "") -> Iterator[tuple[str, Any]]:
 )
 def test_an_example_that_is_not_understood_fails(strange: dict[str, Any]) -> None:
     assert "not understood" in run_example({**EXAMPLES[0], **strange}).disagreement
+
+
+def example(name: str, **changed: Any) -> dict[str, Any]:
+    return {**next(one for one in EXAMPLES if one["id"] == name), **changed}
+
+
+def test_a_refusal_that_an_example_does_not_expect_ends_it_and_is_told() -> None:
+    refused = example("special-orders-limit-enforced", expected={"round": 1})
+    told = run_example(
+        {**refused, "actions": [*refused["actions"], {"do": "raid", "by": "stark", "from": "winterfell"}]}
+    )
+    assert re.match(r"refused: [a-z-]+ \[2E-.*\]: [A-Z].*\.", told.disagreement), told.disagreement
+
+
+FIGHT = {
+    "phase": "action/march",
+    "players": ["baratheon", "lannister", "stark"],
+    "config": {"tides-of-battle": "on"},
+    "areas": {
+        "winterfell": {"house": "stark", "units": {"knight": 3}, "order": "march-0"},
+        "moat-cailin": {"house": "lannister", "units": {"footman": 1}},
+    },
+}
+ATTACK = {"do": "march", "by": "stark", "from": "winterfell", "moves": [{"to": "moat-cailin", "units": {"knight": 3}}]}
+
+
+@pytest.mark.parametrize(("winner", "passed"), [("stark", True), ("lannister", False)])
+def test_draws_that_are_not_stated_are_assumed_and_named(winner: str, passed: bool) -> None:
+    report = run_example({"id": "t", "setup": FIGHT, "actions": [ATTACK], "expected": {"combat": {"winner": winner}}})
+    assert report.passed is passed, report.disagreement
+    assert any(note.startswith("draws of the deck tides (") and "canonical order" in note for note in report.completed)
+    assert passed or "not stated, so taken in canonical order: the draws of tides/" in report.disagreement
+
+
+def test_rules_that_do_not_exist_and_expectations_of_nothing_are_not_understood() -> None:
+    known = EXAMPLES[0]
+    assert run_example(known, known_rules=RULES).passed
+    assert run_example({**known, "rules": ["2E-NO-1"]}, known_rules=RULES).disagreement.endswith(
+        "unknown rules: 2E-NO-1"
+    )
+    for nothing in ({}, {"areas": {}}, {"results": []}):
+        assert run_example({**known, "expected": nothing}).disagreement == "not understood: nothing expected"
+    assert "not understood" in run_example({**known, "actions": [{"by": "stark"}]}).disagreement
+
+
+@pytest.mark.parametrize("expected", [{"areas": {"winterfell": {"garrison": 0}}}, {"garrisons": {"winterfell": 0}}])
+def test_a_garrison_of_nothing_is_none(expected: dict[str, Any]) -> None:
+    look = {"id": "t", "setup": FIGHT, "actions": [], "expected": expected}
+    assert run_example(look).passed
+    elsewhere = json.loads(json.dumps(expected).replace("winterfell", "lannisport"))
+    assert not run_example({**look, "expected": elsewhere}).passed
+
+
+@pytest.mark.parametrize(
+    ("phase", "step", "at"),
+    [
+        ("planning", "planning/raven", "planning/raven"),
+        ("planning", "raven", "planning/raven"),
+        ("", "planning/messenger-raven", "planning/raven"),
+        ("planning/raven", "raven", "planning/raven"),
+        ("action", "march", "action/march"),
+        ("action", "action/march", "action/march"),
+        ("", "clean-up", "action/clean-up"),
+        ("westeros", "westeros/wildlings", "westeros/wildlings"),
+        ("action/march", "action/march/combat/retreat", "combat/retreat"),
+        ("action", "march/combat/house-cards", "combat/cards"),
+        ("action/march", "retreat", "combat/retreat"),
+        ("combat", "support", "combat/support"),
+    ],
+)
+def test_phase_and_step_may_be_written_with_and_without_the_phase(phase: str, step: str, at: str) -> None:
+    assert read_setup({"phase": phase, "step": step}, [], SECOND_EDITION).at.step == at
+
+
+@pytest.mark.parametrize(("phase", "step"), [("planning", "march"), ("westeros", "sing"), ("sing", "march")])
+def test_a_step_of_another_phase_is_not_understood(phase: str, step: str) -> None:
+    with pytest.raises(CaseError, match="not understood"):
+        read_setup({"phase": phase, "step": step}, [], SECOND_EDITION)
+
+
+def test_routed_units_are_read_wherever_units_are() -> None:
+    lying, state = {"routed": {"knight": 1}}, State()
+    march = {"do": "march", "by": "stark", "from": "winterfell", "moves": [{"to": "karhold", "units": lying}]}
+    assert read_answers(march, state)[0] == c.MarchOrder(
+        "stark", "winterfell", (c.Move("karhold", {"routed-knight": 1}),)
+    )
+    losses = {"do": "casualties", "by": "stark", "destroy": {"footman": 1, **lying}}
+    assert read_answers(losses, state)[0] == c.Casualties("stark", "", {"footman": 1, "routed-knight": 1})
+    supply = {"do": "reconcile-supply", "by": "stark", "destroy": {"karhold": lying}}
+    assert read_answers(supply, state)[0] == c.ReconcileSupply("stark", {"karhold": {"routed-knight": 1}})
 
 
 def reports() -> Iterator[CaseReport]:

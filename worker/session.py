@@ -24,7 +24,7 @@ import structlog
 
 from events.errors import GameUnknown, RecordError, StoreAway
 from events.ruling import Judge
-from events.store import Store
+from events.store import LONGEST_WAIT_SECONDS, Store
 from worker.adjudicate import Warm, adjudicate, never
 from worker.log import logger
 
@@ -83,7 +83,7 @@ class Bell:
     def next_game(self, number: int, wait_seconds: float = 0.0) -> str | None:
         """The next game that rang; its further rings are taken with it, since one drain answers all."""
         if wait_seconds > 0:
-            found = self.client.blpop([self._list(number)], timeout=wait_seconds)
+            found = self.client.blpop([self._list(number)], timeout=min(wait_seconds, LONGEST_WAIT_SECONDS))
             game = found[1] if found else None
         else:
             game = self.client.lpop(self._list(number))

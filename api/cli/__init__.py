@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from typing import Any
+from importlib import metadata
+from typing import Annotated, Any
 
 import typer
 
 from api.cli import arbiter, diff, fork, play, proof, read, record, server, tools
 from api.cli.common import BUG, INTERRUPTED, USAGE, Failure, Out, failure
+from domain.thrones.charter import ENGINE
 from worker import log
 
 HELP = """Rookery adjudicates A Game of Thrones: The Board Game, played by letter.
@@ -19,9 +21,34 @@ Commands work on the data directory: through the server that runs there, or by t
 Exit codes: 0 done, 1 two things disagree, 2 wrong usage, 3 refused, 4 the store is away.
 """
 
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        Out().say(f"rookery {_version()}, rules engine {ENGINE}")
+        raise typer.Exit
+
+
+def _version() -> str:
+    try:
+        return metadata.version("rookery")
+    except metadata.PackageNotFoundError:
+        return "(not installed)"
+
+
 app = typer.Typer(
     help=HELP, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
 )
+
+
+@app.callback()
+def about(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and end.", is_eager=True, callback=_print_version)
+    ] = False,
+) -> None:
+    pass
+
+
 app.command("up")(server.up)
 app.command("worker")(server.worker)
 app.command("new")(play.new)

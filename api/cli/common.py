@@ -41,12 +41,17 @@ DISAGREES, USAGE, REFUSED, AWAY = 1, 2, 3, 4
 
 BUG, INTERRUPTED = 70, 130
 
+SCHEMES = "redis://, rediss://, unix:// or cluster://"
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Data = Annotated[
     str, typer.Option(envvar="ROOKERY_DATA", help="The data directory.", show_default="~/.local/share/rookery")
 ]
 StoreUrl = Annotated[
-    str, typer.Option("--store", envvar="ROOKERY_STORE", help="URL of a store to use instead of a data directory.")
+    str,
+    typer.Option(
+        "--store", envvar="ROOKERY_STORE", help=f"URL of a store to use instead of a data directory: {SCHEMES}."
+    ),
 ]
 QueueUrl = Annotated[
     str, typer.Option("--queue", envvar="ROOKERY_QUEUE", help="URL of its queue's server, if that is another one.")
@@ -77,7 +82,8 @@ def failure(error: Exception) -> Failure:
             return error
         case NotationError():
             place = {"line": error.line, "column": error.column, "suggestions": list(error.suggestions)}
-            return Failure(USAGE, "notation", f"{str(error)[:1].upper()}{str(error)[1:]}.", **place)
+            text = f"{str(error)[:1].upper()}{str(error)[1:]}"
+            return Failure(USAGE, "notation", text if text.endswith(("?", "!", ".")) else f"{text}.", **place)
         case Refusal():
             return refused(error)
         case NotAllowed():

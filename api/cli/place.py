@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from api.cli.common import AWAY, REFUSED, Failure, usage
+from api.cli.common import AWAY, REFUSED, SCHEMES, Failure, usage
 from api.desk import Desk
 from api.serve import running
 from api.tokens import Caller, Tokens, operator_token
@@ -20,6 +20,7 @@ from domain.thrones.ruleset import THRONES
 from domain.thrones.state import State
 from events.embedded import DirectoryInUse, Embedded, data_directory, find
 from events.envelope import Receipt, Stored
+from events.errors import StoreAway
 from events.notes import Signer
 from events.store import Store, connect
 from worker.adjudicate import adjudicate
@@ -152,7 +153,7 @@ def _by_url(store_url: str, queue_url: str = "") -> Place:
         store = Store.connect(store_url)
         bell = make_bell(connect(queue_url or store_url, patience_seconds=0.5))
     except ValueError as error:
-        raise usage(f"{store_url!r} is not the URL of a store: {error}") from error
+        raise usage(not_a_store(store_url, queue_url, error)) from error
     store.ping()
     return Place(
         Desk(store, Tokens(store), bell),
@@ -161,6 +162,14 @@ def _by_url(store_url: str, queue_url: str = "") -> Place:
         queue_url=queue_url or store_url,
         data=None,
     )
+
+
+def not_a_store(store_url: str, queue_url: str, error: ValueError) -> str:
+    """Which of the URLs is none, and why."""
+    for url, what in ((store_url, "a store"), (queue_url, "a queue's server")):
+        if url and not url.startswith(("redis://", "rediss://", "unix://", "cluster://")):
+            return f"{url!r} is not the URL of {what}: one begins with {SCHEMES}."
+    return f"{store_url!r} is not the URL of a store: {str(error).rstrip('.')}."
 
 
 def _own_or_find(directory: Path) -> Embedded | tuple[str, str]:
@@ -176,6 +185,8 @@ def _own_or_find(directory: Path) -> Embedded | tuple[str, str]:
                 urls = find(directory)
                 if urls is not None:
                     return urls
+                if running(directory) is not None and waited > PATIENCE_SECONDS:
+                    raise StoreAway("a server runs on this data directory, but its stores are silent") from None
             if waited > OWNER_SECONDS:
                 raise
             time.sleep(0.05)

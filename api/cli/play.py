@@ -10,6 +10,7 @@ import typer
 
 from api.cli.common import (
     REFUSED,
+    USAGE,
     Data,
     Failure,
     GameId,
@@ -25,7 +26,7 @@ from api.cli.common import (
 )
 from api.cli.place import Place, place
 from api.desk import LogEntry, NotAllowed, lexicon_of
-from api.letters import Letter, Sent
+from api.letters import Letter, Sent, Unread
 from api.tokens import ORGANISER
 from domain.kernel.commands import PassDeadline
 from domain.kernel.refusal import Refusal
@@ -152,7 +153,9 @@ def token(
 
 def submit(
     file: Annotated[str, typer.Argument(help="A letter; - is standard input.", show_default=False)],
-    keep_going: Annotated[bool, typer.Option("--keep-going", help="Do not stop at the first refusal.")] = False,
+    keep_going: Annotated[
+        bool, typer.Option("--keep-going", help="Do not stop at a line that is refused or cannot be read.")
+    ] = False,
     game: Annotated[str, typer.Option("--game", help="The game, where the letter does not say it.")] = "",
     seat: SeatName = "",
     token: TokenText = "",
@@ -169,6 +172,7 @@ def submit(
     folder = _folder(receipts)
     text = _read(file)
     done: list[Sent] = []
+    unread: list[Unread] = []
     with place(data, store, queue) as here:
 
         def authorise(of: str, named: str, by: str) -> Any:
@@ -191,7 +195,13 @@ def submit(
             raise usage("The letter holds no answer.")
         problem: Exception | None = None
         try:
-            for sent in letter.send():
+            for sent in letter.send_all():
+                if isinstance(sent, Unread):
+                    unread.append(sent)
+                    if not keep_going:
+                        raise sent.problem
+                    out.say(f"line {sent.line}  Not sent. {failure(sent.problem)}", style="red")
+                    continue
                 done.append(sent)
                 _print(out, sent)
                 if folder is not None and sent.receipt:
@@ -200,21 +210,30 @@ def submit(
                     break
         except Exception as error:  # noqa: BLE001 - what was ruled before belongs to the answer, and it is raised again
             problem = error
+    left = letter.answers() - len(done) - (len(unread) if keep_going else 0)
     told: dict[str, Any] = {
         "sent": [{**plain(one), "refused": one.is_refused} for one in done],
         "refused": sum(one.is_refused for one in done),
-        "left": letter.answers() - len(done),
+        "unread": [_unread(one) for one in unread],
+        "left": left,
     }
+    if left:
+        lines = f"{left} {'line was' if left == 1 else 'lines were'} not sent"
+        out.say(f"Stopped there: {lines}{', counting the one with the mistake' if problem else ''}.")
     if problem is not None:
         failed = failure(problem)
         failed.details |= told
         raise failed from problem
     out.document(told)
-    left = told["left"]
-    if left:
-        out.say(f"Stopped there: {left} more {'line was' if left == 1 else 'lines were'} not sent.")
     if told["refused"]:
         raise typer.Exit(REFUSED)
+    if unread:
+        raise typer.Exit(USAGE)
+
+
+def _unread(line: Unread) -> dict[str, Any]:
+    failed = failure(line.problem)
+    return {"line": line.line, "error": failed.code, "message": str(failed), **failed.details}
 
 
 def _read(file: str) -> str:

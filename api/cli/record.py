@@ -131,6 +131,7 @@ def export(
     file: Annotated[str, typer.Argument(help="Where to write; standard output without it.")] = "-",
     seat: SeatName = "",
     public: Annotated[bool, typer.Option("--public", help="Only what everybody may see.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file if there is one.")] = False,
     token: TokenText = "",
     as_bundle: Annotated[bool, typer.Option("--bundle", help="One file with log, boards and checkpoints.")] = False,
     why: Annotated[str, typer.Option(help="Why every secret of a running game is written out; it is recorded.")] = "",
@@ -142,6 +143,8 @@ def export(
     """Write a game as JSON Lines or as a bundle: everything, or what a seat or the public may see."""
     if json and file == "-":
         raise usage("With --json, name a file for the game: standard output holds the JSON document.")
+    if file != "-" and not force and os.path.lexists(file):
+        raise usage(f"{file} is there already. --force overwrites it.", file=file)
     out = Out(json)
     with place(data, store, queue) as here:
         caller = here.caller(game, seat, token)

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from api.cli.common import AWAY, Data, Failure, Json, Out, QueueUrl, StoreUrl, usage
+from api.cli.place import not_a_store
 from api.cli.play import told
 from api.cli.read import picture
 from api.example import EXAMPLE, Example, NotAnExample, Player, read
@@ -196,6 +197,11 @@ def worker(
     urls = (store, queue or store) if store else find(Path(data) if data else data_directory())
     if urls is None:
         raise Failure(AWAY, "no-server", "No server runs in the data directory. Start one, or name a store by --store.")
+    try:
+        for url in urls:
+            Store.connect(url)
+    except ValueError as error:
+        raise usage(not_a_store(*urls, error)) from error
     try:
         Store.connect(urls[0]).ping()
         Store.connect(urls[1]).ping()

@@ -7,7 +7,7 @@ import os
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -23,6 +23,7 @@ from api.cli.read import picture
 from api.tokens import Caller
 from domain.kernel.commands import Command
 from domain.kernel.decision import Decision
+from domain.kernel.refusal import Refusal
 from domain.thrones.bots import TEMPERAMENTS, Bot
 from domain.thrones.cases import CaseError, CaseReport, decode_case, run_case
 from domain.thrones.charter import Charter, Switches
@@ -178,10 +179,11 @@ def run_cases(
     """Run cases and print a table."""
     out = Out(json)
     paths = _case_files(files or [CASES])
+    known = parse_rules(SPECIFICATION.read_text(encoding="utf-8")) if SPECIFICATION.is_file() else None
     reports: list[tuple[str, CaseReport]] = []
     with out.progress("Cases", len(paths)) as progress:
         for number, path in enumerate(paths, start=1):
-            reports += [(str(path), report) for report in _run_file(path)]
+            reports += [(str(path), report) for report in _run_file(path, known)]
             progress(number)
     failed = [report for _, report in reports if not report.passed]
     out.table(
@@ -226,18 +228,31 @@ def _case_files(given: Iterable[Path]) -> list[Path]:
     return found
 
 
-def _run_file(path: Path) -> Iterator[CaseReport]:
-    """One case, or every example of a file in the exchange format."""
-    raw = path.read_bytes()
+def _run_file(path: Path, known_rules: Container[str] | None) -> Iterator[CaseReport]:
+    """One case, or every example of a file in the exchange format. What cannot be tried fails, in its own row."""
     try:
+        raw = path.read_bytes()
         document = msgspec.json.decode(raw)
         if isinstance(document, dict) and document.get("format") == FORMAT:
-            for example in document["cases"]:
-                yield run_example(example)
+            examples = document.get("cases")
+            if not isinstance(examples, list) or not all(isinstance(one, dict) for one in examples):
+                raise CaseError(f'a file in the format {FORMAT} has a list of "cases"')
+            for example in examples:
+                yield run_example(example, known_rules=known_rules)
         else:
             yield run_case(decode_case(raw))
-    except (CaseError, msgspec.DecodeError) as error:
-        raise usage(f"{path} is no case that can be tried: {error}.") from error
+    except OSError as error:
+        yield _untried(path, error.strerror or str(error))
+    except (CaseError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        yield _untried(path, str(error))
+    except (Refusal, LookupError, TypeError, ValueError) as error:
+        yield _untried(path, f"{type(error).__name__} {error}")
+
+
+def _untried(path: Path, why: str) -> CaseReport:
+    return CaseReport(
+        id=path.stem, title="", passed=False, agreed=(), completed=(), disagreement=f"{path} cannot be tried: {why}."
+    )
 
 
 # Reference games
@@ -352,7 +367,7 @@ def rules(
     text: Annotated[bool, typer.Option("--text", help="Print the rules themselves, too.")] = False,
     json: Json = False,
 ) -> None:
-    """Print a table of all rules: implemented, tested by what, exempt."""
+    """Print a table of all rules: implemented, carried in which test, shown to be tested by a mutant, exempt."""
     out = Out(json)
     if not SPECIFICATION.is_file() or not (RECORDS / "coverage.json").is_file():
         raise usage("The rules and the record of their tests are not installed; this command needs a checkout.")
@@ -361,28 +376,31 @@ def rules(
     if not rows:
         raise usage(f"There is no rule whose identifier begins with {rule!r}.")
     out.table(
-        ("Rule", "Carried by", "Tested by", "Killed", "Exempt"),
-        [
-            (one.rule, ", ".join(one.carried) or "-", one.test or "-", "yes" if one.killed else "", one.because)
-            for one in rows
-        ],
+        ("Rule", "Carried by", "Carried in", "Switched off", "Exempt"),
+        [(one.rule, ", ".join(one.carried) or "-", one.test or "-", _mutants(one), one.because) for one in rows],
     )
     if text:
         for one in rows:
             out.say(f"\n{one.rule}", style="bold")
             out.say(book[one.rule].text)
     implemented = sum(one.is_implemented for one in rows)
+    shown = sum(one.killed for one in rows)
     exempt = sum(one.is_exempt for one in rows)
     lacking = missing(rows)
     out.say(
-        f"\n{len(rows)} rules: {implemented} implemented, {exempt} exempt, {len(lacking)} missing;"
-        f" for {sum(one.killed for one in rows)} a test was shown to fail without them."
+        f"\n{len(rows)} {'rule' if len(rows) == 1 else 'rules'}: {implemented} implemented, {shown} shown to be"
+        f" tested by mutation, {exempt} exempt, {len(lacking)} missing."
     )
+    if len(rows) > 1:
+        out.say(
+            "Carried in: a test while which a fact, a refusal or a decision carries the rule. Switched off: the test"
+            " that was seen to fail without it; what has none may be tested all the same."
+        )
     told = {
         "rules": [{**plain(one), "section": book[one.rule].section} for one in rows],
         "implemented": implemented,
         "exempt": exempt,
-        "killed": sum(one.killed for one in rows),
+        "shown_by_mutation": shown,
         "missing": list(lacking),
     }
     if lacking:
@@ -394,8 +412,15 @@ def _rows(book: Iterable[str]) -> tuple[Row, ...]:
     """The table, from the files beside the tests."""
     carried = msgspec.json.decode((RECORDS / "coverage.json").read_bytes(), type=dict[str, dict[str, str]])
     exempt = msgspec.toml.decode((RECORDS / "exempt.toml").read_bytes(), type=dict[str, Exemption])
-    killed: list[str] = []
+    killers: dict[str, list[str]] = {}
     if (RECORDS / "mutation.json").is_file():
         mutants = msgspec.json.decode((RECORDS / "mutation.json").read_bytes(), type=list[dict[str, Any]])
-        killed = [one["rule"] for one in mutants if one.get("killed_by")]
-    return coverage(book, carried, exempt, killed)
+        for one in mutants:
+            if one.get("killed_by"):
+                killers.setdefault(one["rule"], []).append(one["killed_by"])
+    return coverage(book, carried, exempt, killers)
+
+
+def _mutants(row: Row) -> str:
+    """The tests that were seen to fail with the rule switched off; a mutant is run until the first one fails."""
+    return f"fails: {', '.join(dict.fromkeys(row.failed))}" if row.failed else ""

@@ -20,13 +20,21 @@ class Exemption(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One rule of the table. ``carried`` says by what: fact, refusal, decision."""
+    """One rule of the table. ``carried`` says by what: fact, refusal, decision; ``test`` in which test.
+
+    That test need not fail without the rule. ``failed`` are tests that were seen to, with the rule switched off.
+    """
 
     rule: str
     carried: tuple[str, ...]
     test: str
-    killed: bool
+    failed: tuple[str, ...] = ()
     because: str = ""
+
+    @property
+    def killed(self) -> bool:
+        """Whether some test was shown to notice when the rule is switched off."""
+        return bool(self.failed)
 
     @property
     def is_implemented(self) -> bool:
@@ -41,24 +49,25 @@ def coverage(
     rules: Iterable[str],
     carried: Mapping[str, Mapping[str, str]],
     exempt: Mapping[str, Exemption],
-    killed: Iterable[str] = (),
+    killers: Mapping[str, Iterable[str]] | None = None,
 ) -> tuple[Row, ...]:
     """The table, in the order of the specification.
 
-    ``carried`` has, for a rule, the first test by each way of carrying it; ``killed`` are rules whose removal some
-    test was shown to notice.
+    ``carried`` has, for a rule, the first test by each way of carrying it; ``killers`` has, for a rule, tests
+    that failed when it was switched off.
     """
-    dead = frozenset(killed)
+    killers = killers or {}
     rows = []
     for rule in rules:
         ways = carried.get(rule, {})
         exemption = exempt.get(rule)
+        failed = tuple(killers.get(rule, ()))
         if ways:
-            rows.append(Row(rule, tuple(ways), min(ways.values()), rule in dead))
+            rows.append(Row(rule, tuple(ways), min(ways.values()), failed))
         elif exemption is not None:
-            rows.append(Row(rule, (), exemption.test, rule in dead, exemption.because))
+            rows.append(Row(rule, (), exemption.test, failed, exemption.because))
         else:
-            rows.append(Row(rule, (), "", rule in dead))
+            rows.append(Row(rule, (), "", failed))
     return tuple(rows)
 
 

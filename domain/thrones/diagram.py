@@ -5,7 +5,7 @@ from __future__ import annotations
 from domain.kernel.docket import Struck
 from domain.thrones.edition import Edition
 from domain.thrones.game import Game
-from domain.thrones.notation import short_order
+from domain.thrones.notation import format_answer, short_order
 from domain.thrones.pieces import TOKEN_OF_TRACK, TRACKS, AreaId
 from domain.thrones.prose import Prose
 from domain.thrones.state import State
@@ -114,7 +114,8 @@ def _awaited(state: State, prose: Prose, view: View) -> str:
     rows = [f"  {prose.name(one.player)}: {one.kind}" for one in state.awaited]
     own = []
     if view.own.answer is not None:
-        own.append(f"  your answer is in (question {state.question}) and can be replaced until the last one is")
+        answer = format_answer(view.own.answer)
+        own.append(f"  your answer is in, and can be replaced until the last one is: {answer} #{state.question}")
     if view.own.seen is not None:
         own.append(f"  you have seen {prose.name(view.own.seen)} on top of the wildling deck")
     if view.own.tides is not None:

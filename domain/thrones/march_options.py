@@ -96,7 +96,9 @@ class Marches(Options[MarchOrder], frozen=True, tag="marches"):
             minus(origin.units, moving)
         except ValueError:
             named = {unit: count for move in answer.moves for unit, count in move.units.items()}
-            rules = ("2E-MAR-4",) if any(unit.startswith("routed-") for unit in named) else ("2E-MAR-1",)
+            # Routed units are called routed, but whoever does not say so may mean them all the same.
+            routed = any(unit.startswith("routed-") for unit in named) or origin.stuck
+            rules = ("2E-MAR-1", "2E-MAR-4") if routed else ("2E-MAR-1",)
             raise Refusal("units-cannot-march", rules, units=named, available=origin.units) from None
         return moves
 

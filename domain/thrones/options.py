@@ -442,10 +442,14 @@ class YesNo(Options[Any], frozen=True, tag="yes-no"):
 
 
 class Replacements(Options[c.Raven], frozen=True, tag="replacements"):
-    """The raven: replace the order of an area by one of its tokens, look, or nothing (2E-RVN-1)."""
+    """The raven: replace the order of an area by one of its tokens, look, or nothing (2E-RVN-1).
+
+    ``laid`` are the holder's tokens on the board, ``prohibited`` those a card forbids.
+    """
 
     orders: dict[AreaId, tuple[OrderId, ...]]
-    no_units: tuple[str, ...] = ()
+    laid: tuple[OrderId, ...] = ()
+    prohibited: tuple[OrderId, ...] = ()
 
     def check(self, answer: c.Raven) -> None:
         if answer.choice != "replace":
@@ -453,12 +457,16 @@ class Replacements(Options[c.Raven], frozen=True, tag="replacements"):
         if answer.area not in self.orders or answer.area is None:
             raise Refusal("no-order-there", ("2E-RVN-2",), area=answer.area, areas=sorted(self.orders))
         if answer.order not in self.orders[answer.area]:
-            raise Refusal(
-                "not-an-option",
-                ("2E-RVN-2", "2E-PLN-5", "2E-PLN-6"),
-                order=answer.order,
-                options=list(self.orders[answer.area]),
-            )
+            code, rules = self._why_not(answer.order)
+            raise Refusal(code, rules, order=answer.order, options=list(self.orders[answer.area]))
+
+    def _why_not(self, order: OrderId | None) -> tuple[str, tuple[str, ...]]:
+        """Why a token cannot be put there: it lies on the board, is prohibited, or would be a star too many."""
+        if order in self.laid:
+            return "order-on-the-board", ("2E-RVN-2", "2E-PLN-4")
+        if order in self.prohibited:
+            return "order-prohibited", ("2E-RVN-2", "2E-PLN-6")
+        return "star-too-many", ("2E-RVN-2", "2E-PLN-5")
 
     def sample(self, template: c.Raven, pick: Pick) -> c.Raven:
         choices = list(self.every(template))

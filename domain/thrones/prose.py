@@ -90,6 +90,11 @@ class Prose:
         return f"{sentence} [{', '.join(dict.fromkeys(fact.rules))}]" if sentence and fact.rules else sentence
 
 
+def counted_word(number: int, word: str) -> str:
+    """1 unit, 2 units."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
 def _strength(p: Prose, x: f.StrengthCounted) -> str:
     parts = [
         f"{p.name(line.item)}{' in ' + p.name(line.area) if line.area else ''} {line.amount:+d}" for line in x.lines
@@ -101,7 +106,8 @@ def _strength(p: Prose, x: f.StrengthCounted) -> str:
 def _icons(p: Prose, x: f.IconsCounted) -> str:
     swords = sum(line.amount for line in x.swords)
     walls = sum(line.amount for line in x.fortifications)
-    return f"{p.name(x.house)} shows {swords} swords and {walls} fortifications." if swords or walls else ""
+    shown = f"{counted_word(swords, 'sword')} and {counted_word(walls, 'fortification')}"
+    return f"{p.name(x.house)} shows {shown}." if swords or walls else ""
 
 
 def _answered(p: Prose, x: kernel.Answered[Any]) -> str:
@@ -203,7 +209,11 @@ SENTENCES: dict[type[kernel.Fact], Callable[[Prose, Any], str]] = {
     f.GatheringBegan: lambda p, x: f"A game of {p.edition.tables.name} is agreed on: {p.listed(x.charter.houses)}.",
     f.GameCreated: lambda p, x: f"A game of {p.edition.tables.name} begins: {p.listed(x.charter.houses)}.",
     f.PositionStated: lambda p, x: f"The position is stated: {x.reason}.",
-    f.NeutralForcePlaced: lambda p, x: f"A neutral force of {x.strength} stands in {p.name(x.area)}.",
+    f.NeutralForcePlaced: lambda p, x: (
+        f"{p.name(x.area)} is impassable."
+        if x.strength == "impassable"
+        else f"A neutral force of {x.strength} stands in {p.name(x.area)}."
+    ),
     f.NeutralForceRemoved: lambda p, x: f"The neutral force of {p.name(x.area)} is beaten.",
     f.UnitsPlaced: lambda p, x: f"{p.name(x.house)} places {p.units(x.units)} in {p.name(x.area)}.",
     f.GarrisonPlaced: lambda p, x: f"A garrison of {x.strength} holds {p.name(x.area)}.",
@@ -244,16 +254,16 @@ SENTENCES: dict[type[kernel.Fact], Callable[[Prose, Any], str]] = {
     f.OrderResolved: lambda p, x: f"{p.name(x.house)}'s {p.order(x.order)} in {p.name(x.area)} is resolved.",
     f.OrderRemoved: lambda p, x: f"{p.name(x.house)}'s {p.order(x.order)} in {p.name(x.area)} is removed.",
     f.OrderMoved: lambda p, x: f"{p.name(x.house)}'s order moves from {p.name(x.area)} to {p.name(x.to)}.",
-    f.UnitsMoved: lambda p, x: f"{p.name(x.house)}'s {p.units(x.units)} march from {p.name(x.area)} to {p.name(x.to)}.",
+    f.UnitsMoved: lambda p, x: f"{p.name(x.house)} marches {p.units(x.units)} from {p.name(x.area)} to {p.name(x.to)}.",
     f.UnitsDeparted: lambda p, x: (
-        f"{p.name(x.house)}'s {p.units(x.units)} set out from {p.name(x.area)} against {p.name(x.to)}."
+        f"{p.name(x.house)} sends {p.units(x.units)} from {p.name(x.area)} against {p.name(x.to)}."
     ),
-    f.UnitsArrived: lambda p, x: f"{p.name(x.house)}'s {p.units(x.units)} enter {p.name(x.to)}.",
+    f.UnitsArrived: lambda p, x: f"{p.name(x.house)} enters {p.name(x.to)} with {p.units(x.units)}.",
     f.UnitsReturned: lambda p, x: (
-        f"{p.name(x.house)}'s {p.units(x.units)} go back to {p.name(x.to)}{', routed' if x.routed else ''}."
+        f"{p.name(x.house)} takes {p.units(x.units)} back to {p.name(x.to)}{', routed' if x.routed else ''}."
     ),
     f.UnitsRetreated: lambda p, x: (
-        f"{p.name(x.house)}'s {p.units(x.units)} retreat from {p.name(x.area)} to {p.name(x.to)}."
+        f"{p.name(x.house)} retreats with {p.units(x.units)} from {p.name(x.area)} to {p.name(x.to)}."
     ),
     f.PowerTokenPlaced: lambda p, x: f"{p.name(x.house)} leaves a Power token in {p.name(x.area)}.",
     f.PowerTokenRemoved: lambda p, x: f"{p.name(x.house)}'s Power token leaves {p.name(x.area)}.",
@@ -281,7 +291,8 @@ SENTENCES: dict[type[kernel.Fact], Callable[[Prose, Any], str]] = {
     f.CombatDecided: lambda p, x: f"{p.name(x.winner)} wins the combat{' on the Fiefdoms track' if x.tie else ''}.",
     f.CombatStopped: lambda p, x: f"{p.name(x.house)} has no unit left and the combat stops.",
     f.CasualtiesCounted: lambda p, x: (
-        f"{p.name(x.house)} must give up {x.number} units ({x.swords} swords, {x.fortifications} fortifications)."
+        f"{p.name(x.house)} must give up {counted_word(x.number, 'unit')}"
+        f" ({counted_word(x.swords, 'sword')}, {counted_word(x.fortifications, 'fortification')})."
         if x.number
         else ""
     ),

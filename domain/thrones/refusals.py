@@ -40,6 +40,11 @@ def _plain(value: Any) -> str:
     return str(value)
 
 
+def _tokens(tokens: Iterable[str]) -> str:
+    """Order tokens as letters name them, twins once."""
+    return ", ".join(dict.fromkeys(map(short_order, tokens))) or "none"
+
+
 def _or(words: Iterable[str]) -> str:
     """``a, b or c``."""
     listed = list(words)
@@ -70,8 +75,6 @@ def _wrong_number(p: Prose, x: Params) -> str:
 
 
 def _not_an_option(p: Prose, x: Params) -> str:
-    if "order" in x:
-        return f"{short_order(x['order'])} cannot be put there. Possible: {_or(map(short_order, x['options']))}."
     if "area" in x:
         return f"That is no answer for {p.name(x['area'])}. Possible: {_or(x['options'])}."
     return f"“{x['choice']}” is no answer here. Possible: {_or(x['options'])}."
@@ -183,6 +186,12 @@ SENTENCES: dict[str, Callable[[Prose, Params], str]] = {
     "draw-impossible": lambda p, x: f"That cannot be drawn from {p.name(x['deck'])}: {x['problem']}.",
     # Any decision
     "not-an-option": _not_an_option,
+    "order-on-the-board": lambda p, x: (
+        f"{short_order(x['order'])} lies on the board already. Unused and possible: {_tokens(x['options'])}."
+    ),
+    "star-too-many": lambda p, x: (
+        f"{short_order(x['order'])} would be a special order too many. Possible: {_tokens(x['options'])}."
+    ),
     "out-of-range": _number,
     "units-not-there": lambda p, x: f"These units are not there to choose. There are {_available(p, x)}.",
     "wrong-number-of-units": _wrong_number,
@@ -194,12 +203,12 @@ SENTENCES: dict[str, Callable[[Prose, Params], str]] = {
     "more-than-needed": lambda p, x: f"{p.name(x['area'])} loses more than the supply limit demands.",
     "muster-something": lambda p, x: "This order must muster at least one unit.",
     # Planning
-    "orders-missing": lambda p, x: f"Orders are missing in {_areas(p, x['areas'])}; {x['required']} are needed.",
+    "orders-missing": lambda p, x: f"Orders are missing in {p.listed(x['areas'])}; {x['required']} in all are needed.",
     "too-many-orders": lambda p, x: f"There are tokens for {x['required']} orders only.",
     "no-units-there": lambda p, x: f"{p.name(x['area'])} has no units of this House and gets no order.",
     "token-laid-twice": lambda p, x: f"The token {short_order(x['order'])} is laid more often than there are any.",
     "order-prohibited": lambda p, x: f"{short_order(x['order'])} is prohibited this round.",
-    "too-many-special-orders": lambda p, x: f"{x['laid']} special orders are laid, and {x['allowed']} are allowed.",
+    "too-many-special-orders": lambda p, x: f"Special orders laid: {x['laid']}; allowed: {x['allowed']}.",
     "no-order-there": lambda p, x: f"There is no order to replace there. Possible: {_areas(p, x['areas'])}.",
     # Raids, consolidating
     "no-raid-order-there": lambda p, x: (

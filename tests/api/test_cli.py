@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import msgspec
 import pytest
 import structlog
@@ -30,6 +31,7 @@ from events.embedded import Embedded, find
 from events.envelope import GENESIS, Stored, encode
 from events.export import EndLine, EntryLine, parse
 from events.store import Store
+from tests.api.serving import serving
 from worker.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -230,6 +232,21 @@ def test_seats_may_be_dealt(rookery: Rookery) -> None:
     assert sorted(made.json["seats"].values()) == ["baratheon", "greyjoy", "lannister", "stark"]
 
 
+def test_the_version_is_told(rookery: Rookery) -> None:
+    assert re.fullmatch(r"rookery \d+\.\d+\.\d+, rules engine \d+\n", rookery.at_once("--version").out)
+
+
+def test_an_export_overwrites_nothing_unless_told_to(table: tuple[Rookery, dict[str, str]], tmp_path: Path) -> None:
+    rookery, _ = table
+    file = tmp_path / "kept.jsonl"
+    file.write_text("dear")
+    assert "--force" in rookery.at_once("export", "g", file, code=2).err and file.read_text() == "dear"
+    rookery.at_once("export", "g", file, "--force")
+    assert file.read_text().startswith("{")
+    rookery.at_once("new", "--players", "3", "--game", "short", *SEATS)
+    assert "the ledger has 1 entry." in rookery.at_once("show", "short", "--at", "9", code=2).err
+
+
 def test_two_commands_at_once_come_one_after_the_other(rookery: Rookery) -> None:
     rookery(*NEW)
     letters = [f"lannister: orders lannisport march{star}" for star in ("", "+1", "-1")]
@@ -312,7 +329,8 @@ COMMANDS = [
     (("new", "--seed", "xyz"), 2, "A seed is a number"),
     (("new", "--edition", "third"), 2, "There is no edition “third”"),
     (("new", "--players", "3", "--seat", "organiser=stark"), 3, "cannot be a seat"),
-    (("new", "--players", "3", "--seat", "a=strak"), 2, "did you mean stark"),
+    (("new", "--players", "3", "--seat", "a=strak"), 2, r"did you mean stark\?$"),
+    (("games", "--store", "http://x"), 2, "redis://, rediss://, unix:// or cluster://"),
     (("new", "--players", "3", "--seat", "a=stark"), 3, "Every House needs one seat"),
     (("new", "--players", "3", "--deal", "--seat", "a"), 2, "need 3 different seats"),
     (("new", "--deal", "--imposed"), 3, "Houses can be dealt only"),
@@ -365,7 +383,10 @@ def test_a_letter_stops_at_the_first_refusal_unless_told_otherwise(table: tuple[
     rookery.at_once("new", "--players", "3", "--game", "stops", *SEATS)
     letter = f"game: stops\n\nlannister: orders winterfell march\n{ORDERS}baratheon: orders none\n"
     told = rookery.at_once("submit", "-", letter=letter, code=3)
-    assert "Refused. Winterfell has no units of this House" in told.out and "Stopped there: 2 more" in told.out
+    assert (
+        "Refused. Winterfell has no units of this House" in told.out
+        and "Stopped there: 2 lines were not sent." in told.out
+    )
     told = rookery.at_once("submit", "-", "--keep-going", "--json", letter=letter, code=3)
     assert [one["refused"] for one in told.json["sent"]] == [True, False, True]
     assert told.json["refused"] == 2
@@ -374,6 +395,20 @@ def test_a_letter_stops_at_the_first_refusal_unless_told_otherwise(table: tuple[
     told = rookery.at_once("submit", "-", "--json", letter=halfway, code=2)
     assert told.json["line"] == 4 and len(told.json["sent"]) == 1, "what was ruled on before is told"
     assert told.json["suggestions"][0] == "lannisport"
+    assert (told.json["left"], [one["line"] for one in told.json["unread"]]) == (1, [4])
+
+
+def test_a_letter_goes_on_behind_what_cannot_be_read_if_told_so(table: tuple[Rookery, dict[str, str]]) -> None:
+    rookery, _ = table
+    rookery.at_once("new", "--players", "3", "--game", "unread", *SEATS)
+    letter = f"game: unread\n\nlannister: dance\n{{nonsense\n{ORDERS}"
+    stopped = rookery.at_once("submit", "-", letter=letter, code=2)
+    assert "Stopped there: 3 lines were not sent, counting the one with the mistake." in stopped.out
+    told = rookery.at_once("submit", "-", "--keep-going", "--json", letter=letter, code=2).json
+    assert ([one["line"] for one in told["unread"]], told["refused"], told["left"]) == ([3, 4], 0, 0)
+    assert [(one["line"], one["refused"]) for one in told["sent"]] == [(5, False)]
+    spoken = rookery.at_once("submit", "-", "--keep-going", letter=letter + "lannister: orders none\n", code=3)
+    assert "line 3  Not sent." in spoken.out and "line 4  Not sent." in spoken.out
 
 
 def test_the_same_letter_twice_counts_once(table: tuple[Rookery, dict[str, str]]) -> None:
@@ -417,7 +452,7 @@ def test_files_that_are_not_what_they_should_be(table: tuple[Rookery, dict[str, 
         rookery.at_once("trace", tmp_path / name, code=2)
     (tmp_path / "d.json.gz").write_bytes(gzip.compress(b'{"format": "reference-trace-1"}'))
     assert "does not hold what a reference game holds" in rookery.at_once("trace", tmp_path / "d.json.gz", code=2).err
-    assert "no case that can be tried" in rookery.at_once("cases", "run", tmp_path / "a.json", code=2).err
+    assert "cannot be tried" in rookery.at_once("cases", "run", tmp_path / "a.json", code=1).out
 
 
 def test_clients_may_go_away(table: tuple[Rookery, dict[str, str]]) -> None:
@@ -507,6 +542,19 @@ def test_cases(rookery: Rookery, tmp_path: Path) -> None:
     wrong["rules"] = [*wrong["rules"], "2E-XXX-1"]
     (tmp_path / "wrong.json").write_text(json.dumps(wrong))
     assert "FAILED" in rookery.at_once("cases", "run", tmp_path, code=1).out
+    (tmp_path / "bad.json").write_text("{nonsense")
+    (tmp_path / "good.json").write_bytes(some[1].read_bytes())
+    (tmp_path / "odd.json").write_text('{"format": "agot2e-cases-1", "cases": 3}')
+    (tmp_path / "gone.json").symlink_to(tmp_path / "nowhere")
+    told = rookery.at_once("cases", "run", tmp_path, "--json", code=1).json
+    assert {one["id"]: one["passed"] for one in told["cases"]} == {
+        "bad": False,
+        "gone": False,
+        some[1].stem: True,
+        "odd": False,
+        some[0].stem: False,
+    }
+    assert "cannot be tried" in rookery.at_once("cases", "run", tmp_path, code=1).out
     examples = ROOT / "tests" / "cases" / "sources" / "rulebook-examples-2e.json"
     assert rookery.at_once("cases", "run", examples, "--json").json["failed"] == 0
 
@@ -528,7 +576,13 @@ if TRACES:
 def test_rules(rookery: Rookery) -> None:
     told = rookery("rules", "--json").json
     assert len(told["rules"]) == 478 and told["missing"] == []
+    assert told["implemented"] + told["exempt"] == 478
+    shown = [one for one in told["rules"] if one["failed"]]
+    assert 0 < told["shown_by_mutation"] == len(shown) and "::" in shown[0]["failed"][0]
     assert "2E-RAID-8" in rookery.at_once("rules", "2E-RAID", "--text").out
+    one = rookery.at_once("rules", "2E-CTL-7").out
+    assert "Carried in" in one and "fails:" in one
+    assert "1 rule: 1 implemented, 1 shown to be tested by mutation, 0 exempt, 0 missing." in one
 
 
 def test_help_names_the_exit_codes(rookery: Rookery) -> None:
@@ -589,7 +643,11 @@ def test_a_second_server_is_told_who_is_there(rookery: Rookery) -> None:
         assert f"in use by another Rookery (process {server.process.pid})" in told.err
         port = server.said["url"].rpartition(":")[2]
         other = Rookery(rookery.data.parent / "other")
-        assert f"Port {port} of 127.0.0.1 is taken" in other("up", "--port", port, code=2).err
+        taken = other("up", "--port", port, code=2).err
+        assert f"Port {port} of 127.0.0.1 is taken" in taken
+        assert "make run PORT=" in taken and "rookery up --port" in taken
+        made = subprocess.run(["make", "-n", "run", "PORT=8701"], cwd=ROOT, capture_output=True, text=True, check=True)
+        assert "rookery up --example --port 8701" in made.stdout
         assert find(other.data) is None, "the stores of the one that failed are gone"
     assert "cannot be listened at" in rookery("up", "--host", "203.0.113.7", "--port", "0", code=2).err
 
@@ -706,3 +764,20 @@ def test_a_store_that_is_away(rookery: Rookery, tmp_path: Path) -> None:
         assert "does not answer" in rookery.at_once(*command, *away, code=4).err
     assert "is not the URL of a store" in rookery.at_once("games", "--store", "http://x", code=2).err
     assert "No server runs" in rookery.at_once("worker", code=4).err
+
+
+def test_a_store_that_hangs(rookery: Rookery, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("events.store.ANSWER_SECONDS", 0.3)
+    monkeypatch.setattr("api.cli.place.PATIENCE_SECONDS", 0.3)
+    with Embedded(rookery.data) as servers, serving(Store.connect(servers.store_url), None) as here:
+        assert httpx.get(f"{here.url}/healthz").status_code == 200
+        os.kill(servers.pid("store"), signal.SIGSTOP)
+        try:
+            answer = httpx.get(f"{here.url}/healthz", timeout=60)
+            assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
+            assert "does not answer" in rookery.at_once("games", "--store", servers.store_url, code=4).err
+            (rookery.data / "server.json").write_text(json.dumps({"pid": os.getpid(), "url": here.url}))
+            assert "does not answer" in rookery.at_once("games", code=4).err
+        finally:
+            os.kill(servers.pid("store"), signal.SIGCONT)
+        assert httpx.get(f"{here.url}/healthz", timeout=60).status_code == 200

@@ -124,3 +124,22 @@ if FILES:
         # The game goes on from there: the next recorded positions agree until the made-up Ship is gone from them.
         assert report.unexplained[0].step > checkpoint["after"]
         assert report.unexplained[0].what != "stuck"
+
+    def test_a_noted_difference_covers_what_it_changes_up_to_the_next_checkpoint_and_no_more() -> None:
+        """Made up: a combat that a captured port decided otherwise, so that an answer does not fit any more."""
+        other = copy.deepcopy(trace(FILES[0]))
+        begin = next(step for step in other["steps"] if step["kind"] == "combat-begin")
+        later = [step for step in other["steps"] if step["n"] > begin["n"]]
+        result = next(step for step in later if step["kind"] == "combat-result")
+        result["answer"]["winner"] = result["answer"]["attacker"]["house"]
+        result["answer"]["attacker"]["total"] += 9
+        unexplained = replay(other, "made up").unexplained
+        assert {one.step for one in unexplained} == {result["n"]}
+        other["notes"] = [{"n": result["n"], "code": "port-captured-only-after-the-combat"}]
+        assert not replay(other, "made up").unexplained
+        card = next(step for step in later if step["kind"] == "house-card")
+        card["answer"]["card"] = "the-red-viper"
+        report = replay(other, "made up")
+        assert report.taken_over == 1
+        assert [one.what for one in report.differences if "not fit" in one.what] == ["an answer that does not fit"]
+        assert not report.unexplained

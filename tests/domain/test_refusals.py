@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from domain.kernel.refusal import Refusal
-from domain.thrones.commands import MarchOrder, Move
+from domain.thrones.commands import MarchOrder, Move, Raven
 from domain.thrones.editions.second import SECOND_EDITION
+from domain.thrones.options import Replacements
 from domain.thrones.prose import Prose
 from domain.thrones.refusals import SENTENCES, explain
 from domain.thrones.ruleset import THRONES
@@ -59,7 +60,7 @@ def test_every_refusal_has_a_sentence() -> None:
                 "allowed": 1,
                 "also": [{"code": "order-prohibited", "rules": ["2E-PLN-6"], "order": "raid-star"}],
             },
-            "2 special orders are laid, and 1 are allowed. raid* is prohibited this round.",
+            "Special orders laid: 2; allowed: 1. raid* is prohibited this round.",
         ),
         ("of-another-age", {"areas": ["pyke"]}, "Of another age (areas: pyke)."),
     ],
@@ -72,3 +73,22 @@ def test_a_real_refusal() -> None:
     with pytest.raises(Refusal) as caught:
         THRONES.decide(THRONES.blank(), MarchOrder(house="stark", area="winterfell", moves=(Move("karhold", {}),)))
     assert explain(caught.value.code, caught.value.params, PROSE) == "The game has not begun."
+
+
+@pytest.mark.parametrize(
+    ("order", "code", "rules"),
+    [
+        ("raid-star", "order-on-the-board", {"2E-RVN-2", "2E-PLN-4"}),
+        ("support-0-a", "order-prohibited", {"2E-RVN-2", "2E-PLN-6"}),
+        ("march-plus-1", "star-too-many", {"2E-RVN-2", "2E-PLN-5"}),
+    ],
+)
+def test_a_raven_replacement_is_refused_for_its_own_reason(order: str, code: str, rules: set[str]) -> None:
+    options = Replacements(
+        {"pyke": ("defense-plus-1-a",)}, laid=("raid-a", "raid-star"), prohibited=("support-0-a", "support-0-b")
+    )
+    with pytest.raises(Refusal) as caught:
+        options.check(Raven(house="greyjoy", choice="replace", area="pyke", order=order))
+    assert caught.value.code == code
+    assert set(caught.value.rules) == rules
+    assert "defense" in explain(code, caught.value.params, PROSE) or code == "order-prohibited"

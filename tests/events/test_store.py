@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
 import subprocess
 import time
@@ -252,6 +254,27 @@ class TestOnValkey(StoreContract):
             store.client.close()
         finally:
             embedded.stop()
+
+    def test_a_submission_that_a_hanging_server_did_not_answer_may_be_sent_again(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("events.store.ANSWER_SECONDS", 0.3)
+        with Embedded(tmp_path) as embedded:
+            store = Store.connect(embedded.store_url)
+            new_game(store)
+            os.kill(embedded.pid("store"), signal.SIGSTOP)
+            try:
+                for _ in range(2):
+                    with pytest.raises(StoreAway, match="what it did is not known"):
+                        submit(store, toy.Bid(by="red", coins=1), "seat-1", key="once")
+                with pytest.raises(StoreAway, match="not known"):
+                    store.await_version("toy-1", 1, 5)
+            finally:
+                os.kill(embedded.pid("store"), signal.SIGCONT)
+            receipt = submit(store, toy.Bid(by="red", coins=1), "seat-1", key="once")
+            assert (receipt.inbox, store.inbox_length("toy-1")) == ("2-0", 2), "it counts once, whichever arrived"
+            assert store.unruled() == ("toy-1",)
+            store.client.close()
 
 
 @pytest.fixture(scope="module")

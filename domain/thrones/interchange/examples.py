@@ -7,15 +7,16 @@ expects is passed over.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from domain.kernel.commands import PassDeadline
+from domain.kernel.commands import Command, PassDeadline, StateDraws
 from domain.kernel.decision import Decision
 from domain.kernel.facts import Answered, Fact
 from domain.kernel.refusal import Refusal
+from domain.kernel.ruleset import Ruling
 from domain.thrones import commands as c
 from domain.thrones import facts as f
 from domain.thrones.armies import armies, complies
@@ -26,7 +27,7 @@ from domain.thrones.charter import Charter, Switches
 from domain.thrones.edition import Edition
 from domain.thrones.editions.second import SECOND_EDITION
 from domain.thrones.game import Game
-from domain.thrones.interchange.example_results import TOKENS, compare
+from domain.thrones.interchange.example_results import TOKENS, compare, expects_nothing
 from domain.thrones.march_options import Marches
 from domain.thrones.pieces import Units, counted, plus, routed
 from domain.thrones.positions import Fight, Partial, PositionError, Where, complete
@@ -35,6 +36,8 @@ from domain.thrones.procedures.mustering import ship_places
 from domain.thrones.procedures.raids import targets
 from domain.thrones.procedures.retreat import legal_areas
 from domain.thrones.procedures.support import eligible_orders
+from domain.thrones.prose import Prose
+from domain.thrones.refusals import explain
 from domain.thrones.ruleset import THRONES
 from domain.thrones.start import Start
 from domain.thrones.state import Force, PlacedOrder, State
@@ -60,9 +63,14 @@ MOST_DEFAULTS = 200
 """A bound on decisions that an example leaves to their defaults."""
 
 
-def run_example(example: Json, edition: Edition = SECOND_EDITION) -> CaseReport:
-    """Try one example. What it says and nobody understands is a failure, as what does not agree."""
-    return _Example(example, edition).run()
+def run_example(
+    example: Json, edition: Edition = SECOND_EDITION, *, known_rules: Container[str] | None = None
+) -> CaseReport:
+    """Try one example. What it says and nobody understands is a failure, as what does not agree.
+
+    With ``known_rules`` an identifier that is none of them is not understood either.
+    """
+    return _Example(example, edition, known_rules).run()
 
 
 # Set-up
@@ -124,7 +132,7 @@ def _read_areas(areas: Json) -> Json:
     for area, said in areas.items():
         there = dict(said)
         house = there.pop("house", None)
-        units = plus(there.pop("units", {}), {routed(unit): n for unit, n in there.pop("routed", {}).items()})
+        units = plus(_units(there.pop("units", {})), _units({"routed": there.pop("routed", {})}))
         order = there.pop("order", None)
         if units:
             given["units"][area] = Force(_owner(area, house), units)
@@ -163,7 +171,7 @@ def _read_fight(combat: Json | None, edition: Edition) -> Fight | None:
     winner, loser = said.pop("winner", ""), said.pop("loser", "")
     winner = winner or ({attacker: defender, defender: attacker}[loser] if loser else "")
     retreating = said.pop("retreating", {})
-    units = said.pop("units", retreating if winner == defender else {})
+    units = _units(said.pop("units", retreating if winner == defender else {}))
     cards: dict[str, str] = said.pop("cards", {})
     tides: dict[str, str] = {}
     swords, walls = said.pop("swords", None), said.pop("fortifications", None)
@@ -237,7 +245,10 @@ PHASES = {
     "planning/assign-orders": "planning",
     "planning/raven": "planning/raven",
     "planning/messenger-raven": "planning/raven",
+    "westeros/threat": "westeros/threat",
+    "westeros/cards": "westeros/cards",
     "westeros/wildlings": "westeros/wildlings",
+    "westeros/clash-of-kings": "westeros/clash-of-kings",
     "action/raid": "action/raid",
     "action/march": "action/march",
     "action/consolidate": "action/consolidate",
@@ -246,6 +257,11 @@ PHASES = {
     "action": "action/raid",
 }
 COMBAT_STEPS = {
+    "combat/support": "combat/support",
+    "combat/cards": "combat/cards",
+    "combat/blade": "combat/blade",
+    "combat/casualties": "combat/casualties",
+    "combat/retreat": "combat/retreat",
     "combat/house-cards": "combat/cards",
     "combat/house-card": "combat/cards",
     "combat/valyrian-steel-blade": "combat/blade",
@@ -263,20 +279,33 @@ STEP_OF_ACTION = {
 }
 
 
+def _path(phase: str, step: str) -> str:
+    """Phase and step as one path from the phase down, whichever of them says how much of it.
+
+    ``action/march`` with ``combat/retreat``, ``planning`` with ``planning/raven``, ``raven`` alone.
+    """
+    words = list(dict.fromkeys(word for word in f"{phase}/{step}".split("/") if word))
+    paths = {*PHASES, *COMBAT_STEPS}
+    endings = ["/".join(words[start:]) for start in range(len(words))]
+    combat = next((path for path in endings if path in COMBAT_STEPS), "")
+    if combat or "/".join(words) in ("", "westeros", *PHASES):
+        return combat or "/".join(words)
+    last = words[-1]
+    found = [path for path in sorted(paths) if path.endswith(f"/{last}")]
+    outer = [word for word in words[:-1] if word != "combat" and not any(word in path.split("/") for path in PHASES)]
+    if len(found) != 1 or outer or (words[0] in ("planning", "westeros") and not found[0].startswith(words[0])):
+        raise CaseError(f"{'step' if step else 'phase'} not understood: {step or phase}")
+    return found[0]
+
+
 def _where(setup: Json, actions: Sequence[Json], cards: Mapping[str, str]) -> Where:
-    phase, step = str(setup.pop("phase", "")), str(setup.pop("step", ""))
+    path = _path(str(setup.pop("phase", None) or ""), str(setup.pop("step", None) or ""))
     track, last = setup.pop("clash-track", ""), setup.pop("last", "")
     kinds = [action["do"] for action in actions]
-    if step.startswith("combat/"):
-        return Where(COMBAT_STEPS.get(step, step))
-    if step and f"{phase}/{step}" in PHASES:
-        phase, step = f"{phase}/{step}", ""
-    if step:
-        raise CaseError(f"step not understood: {step}")
-    if phase in PHASES:
-        return Where(PHASES[phase], last=last)
-    if phase not in ("", "westeros"):
-        raise CaseError(f"phase not understood: {phase}")
+    if path in COMBAT_STEPS:
+        return Where(COMBAT_STEPS[path])
+    if path in PHASES:
+        return Where(PHASES[path], last=last, track=track)
     decisions = [kind for kind in kinds if not kind.startswith("query-") and kind not in ENGINE_STEPS]
     first = decisions[0] if decisions else ""
     if "advance-wildlings" in kinds:
@@ -320,8 +349,14 @@ class _Fields:
 
 
 def _units(value: Any) -> Units:
-    """``{"knight": 1}`` or ``["knight", …]``."""
-    return dict(value) if isinstance(value, dict) else counted(value)
+    """``{"knight": 1}`` or ``["knight", …]``; those under ``routed`` lie routed."""
+    if not isinstance(value, dict):
+        return counted(value)
+    units: Units = {}
+    for unit, number in value.items():
+        inner = {routed(one): n for one, n in _units(number).items()} if unit == "routed" else {unit: number}
+        units |= {one: units.get(one, 0) + n for one, n in inner.items()}
+    return units
 
 
 def _chosen(value: Any) -> dict[str, Units]:
@@ -426,8 +461,18 @@ def _accept(fields: _Fields, state: State, decisions: Any) -> list[c.HouseAnswer
     return [c.AcceptSupport(fields.need("by"), _about(state), orders)]
 
 
+def _move(move: Json) -> c.Move:
+    strange = sorted(set(move) - {"to", "units", "routed"})
+    if strange or "to" not in move:
+        raise CaseError(f"move not understood: {', '.join(strange) or 'it leads nowhere'}")
+    units = _units(move.get("units", {}))
+    for unit, number in _units({"routed": move.get("routed", {})}).items():
+        units[unit] = units.get(unit, 0) + number
+    return c.Move(move["to"], units)
+
+
 def _march(fields: _Fields, state: State, decisions: Any) -> list[c.HouseAnswer]:
-    moves = tuple(c.Move(move["to"], _units(move["units"])) for move in fields.take("moves", default=()))
+    moves = tuple(map(_move, fields.take("moves", default=())))
     leave = bool(fields.take("power-token", "leave-power", default=False))
     return [c.MarchOrder(fields.need("by"), fields.need("from", "area"), moves, leave)]
 
@@ -529,8 +574,10 @@ _READERS: dict[str, Callable[[_Fields, State, Sequence[Decision[Any]]], list[c.H
 class _Example:
     """One run of an example."""
 
-    def __init__(self, example: Json, edition: Edition) -> None:
+    def __init__(self, example: Json, edition: Edition, known_rules: Container[str] | None = None) -> None:
         self.example = example
+        self.known_rules = known_rules
+        self.assumed_draws: list[str] = []
         self.edition = edition
         self.actions: list[Json] = example.get("actions", [])
         self.expected: Json = dict(example.get("expected", {}))
@@ -552,7 +599,11 @@ class _Example:
         except (CaseError, msgspec.ValidationError) as error:
             failed = f"not understood: {error}"
         except Refusal as refusal:
-            failed = f"refused: {refusal}"
+            failed = self._told(refusal)
+        except (LookupError, TypeError, ValueError, AttributeError, AssertionError, StopIteration) as error:
+            failed = f"not understood: {type(error).__name__} {error}"
+        if failed and self.assumed_draws:
+            failed += f" (not stated, so taken in canonical order: the draws of {', '.join(self.assumed_draws)})"
         cited = {rule for fact in self.facts for rule in fact.rules}
         return CaseReport(
             id=str(self.example.get("id", "")),
@@ -570,12 +621,53 @@ class _Example:
         }  # fmt: skip
         if unknown:
             raise CaseError(", ".join(sorted(unknown)))
+        if self.known_rules is not None:
+            strange = sorted({rule for rule in self._cited_rules() if rule not in self.known_rules})
+            if strange:
+                raise CaseError(f"unknown rules: {', '.join(strange)}")
         self._start()
         for action in self.actions:
             self._act(action)
         self._run_on()
+        if expects_nothing(self.expected):
+            raise CaseError("nothing expected")
         compare(self)
         self._no_other_refusal()
+
+    def _cited_rules(self) -> Iterator[str]:
+        yield from self.example.get("rules", ())
+        for one in self.expected.get("results", ()):
+            yield from one.get("rejected", ()) if isinstance(one, dict) else ()
+
+    def _told(self, refusal: Refusal) -> str:
+        """A refusal with its code, its rules, and what it says in English."""
+        rules = f" [{', '.join(refusal.rules)}]" if refusal.rules else ""
+        return f"refused: {refusal.code}{rules}: {explain(refusal.code, refusal.params, Prose(self.edition))}"
+
+    def decide(self, state: State, command: Command) -> Ruling[State]:
+        """Rule on a command. Draws that the example does not state are stated in canonical order and noted."""
+        said: tuple[Fact, ...] = ()
+        for _ in range(MOST_DEFAULTS):
+            try:
+                ruling = THRONES.decide(state, command)
+            except Refusal as refusal:
+                if refusal.code != "draw-not-stated":
+                    raise
+                deck, occasion = str(refusal.params["deck"]), str(refusal.params["occasion"])
+                self._assume(deck, occasion)
+                if isinstance(command, Start):
+                    command = _with_draw(command, deck)
+                    continue
+                draws = THRONES.decide(state, StateDraws(deck, ()))
+                state, said = draws.state, (*said, *draws.facts)
+            else:
+                return Ruling((*said, *ruling.facts), ruling.state)
+        raise Disagreement("it shuffles for ever")
+
+    def _assume(self, deck: str, occasion: str) -> None:
+        if occasion not in self.assumed_draws:
+            self.assumed_draws.append(occasion)
+            self.notes.append(f"draws of the deck {deck} ({occasion}): not stated, canonical order")
 
     def read(self, action: Json, state: State) -> list[c.HouseAnswer]:
         return read_answers(action, state)
@@ -583,7 +675,7 @@ class _Example:
     def _no_other_refusal(self) -> None:
         """A refusal that nobody expects is a disagreement."""
         if self.refusal is not None and not self._expects_refusal():
-            raise Disagreement(f"refused: {self.refusal}")
+            raise Disagreement(self._told(self.refusal))
 
     def _start(self) -> None:
         setup = self.example.get("setup", {})
@@ -598,7 +690,7 @@ class _Example:
         self.notes += whole.notes
         self.own_steps = {*partial.westeros_cards.values(), *OWN_STEPS.get(partial.at.step, ())}
         command = Start(whole.state.charter, position=whole.state, hidden=whole.hidden, reason=self.example["id"])
-        ruling = THRONES.decide(THRONES.blank(), command)
+        ruling = self.decide(THRONES.blank(), command)
         number = next(i for i, fact in enumerate(ruling.facts) if isinstance(fact, f.HiddenStated)) + 1
         self.before = _folded(THRONES.blank(), ruling.facts[:number])
         self._take(self.before, ruling.facts[number:], ruling.state)
@@ -612,7 +704,7 @@ class _Example:
         decks = {"wildling": self.edition.wildling_deck, **self.edition.westeros_decks}
         self.notes.append("decks: canonical order")
         command = Start(Charter(self.edition.tables.id, houses, switches, chance="imposed"), decks=decks)
-        ruling = THRONES.decide(THRONES.blank(), command)
+        ruling = self.decide(THRONES.blank(), command)
         self.before = THRONES.blank()
         self._take(self.before, ruling.facts, ruling.state)
 
@@ -670,8 +762,10 @@ class _Example:
             answer = next(one for one in read_answers(action, self.state) if one.house == answer.house)
             self.answered.append((action, self.state, answer))
             try:
-                ruling = THRONES.decide(self.state, answer)
+                ruling = self.decide(self.state, answer)
             except Refusal as refusal:
+                if not self._expects_refusal():
+                    raise
                 self.refusal = refusal
                 self.submissions.append({"rejected": list(refusal.rules)})
                 return
@@ -693,9 +787,15 @@ class _Example:
             self.state, self.shown, self.last, self.facts, self.notes = kept
 
     def _expects_refusal(self) -> bool:
+        """Whether the submission under way, or the last one, is expected to be refused."""
         results = self.expected.get("results", ())
-        rejected = any(isinstance(one, dict) and "rejected" in one for one in results)
-        return rejected or self.expected.get("accepted") is False
+        answers = sum(action["do"] not in ENGINE_STEPS for action in self.actions)
+        place = len(self.submissions)
+        if self.expected.get("accepted") is False and place >= answers - 1:
+            return True
+        if len(results) == answers and place < answers:
+            results = results[place : place + 1]
+        return any(isinstance(one, dict) and "rejected" in one for one in results)
 
     def _wait_for(self, answer: c.HouseAnswer) -> None:
         """Let the defaults answer for decisions that the example does not speak of."""
@@ -713,7 +813,7 @@ class _Example:
         if not owed:
             raise Disagreement("nobody is asked any more")
         self.notes.append(f"default: {owed[0].player} {owed[0].kind}")
-        ruling = THRONES.decide(self.state, PassDeadline(player=owed[0].player))
+        ruling = self.decide(self.state, PassDeadline(player=owed[0].player))
         self._take(self.state, ruling.facts, ruling.state)
 
     def _run_on(self) -> None:
@@ -734,6 +834,15 @@ class _Example:
         answer = _QUERIES[name](self, fields)
         fields.finish()
         return answer
+
+
+def _with_draw(command: Start, deck: str) -> Start:
+    """The start with one more shuffle of a deck stated: no card on top, so its canonical order."""
+    if command.hidden is None:
+        raise CaseError(f"the draws of the deck {deck} are not stated")
+    stated = {**command.hidden.stated, deck: (*command.hidden.stated.get(deck, ()), ())}
+    hidden = msgspec.structs.replace(command.hidden, stated=dict(sorted(stated.items())))
+    return msgspec.structs.replace(command, hidden=hidden)
 
 
 def _folded(state: State, facts: Iterable[Fact]) -> State:

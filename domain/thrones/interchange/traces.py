@@ -139,11 +139,26 @@ class Replay:
             for draws in _draws(self.steps):
                 self._rule(draws)
             while not self.state.is_over and not self.done:
-                self._answer_one()
+                try:
+                    self._answer_one()
+                except Stuck as stuck:
+                    if not self._skip_to_next(str(stuck)):
+                        raise
         except Stuck as stuck:
             self._differ("stuck", str(stuck), "", step=self.floor)
         self._finish()
         return self.report
+
+    def _skip_to_next(self, why: str) -> bool:
+        """Where the recording itself notes a difference, an answer that does not fit is part of it."""
+        noted = self._noted()
+        if not noted or self._next_label() not in ("march-end", "combat-end"):
+            return False
+        self._differ("an answer that does not fit", why, self._next_label(), explained=noted)
+        self.resumed = self.checkpoints[self.reached]
+        self._pass_checkpoint()
+        self._go_on_from_recording(self.state, self.state)
+        return True
 
     def _rule(self, command: Any) -> None:
         before = self.state
@@ -271,10 +286,16 @@ class Replay:
             self._differ("moment", label, self._next_label())
             self.done = True
             return
-        checkpoint = self.checkpoints[self.reached]
-        self._compare_position(label, state, checkpoint)
+        self._compare_position(label, state, self.checkpoints[self.reached])
+        self._pass_checkpoint()
+
+    def _pass_checkpoint(self) -> None:
+        """The next stretch begins. What a noted difference left unasked in the last one is part of it."""
+        after = self.checkpoints[self.reached]["after"]
+        if self._noted():
+            self.used.update(step["n"] for step in self.steps[self.floor : after])
         self.reached += 1
-        self.floor = checkpoint["after"]
+        self.floor = after
 
     def _compare_position(self, label: str, state: State, checkpoint: Mapping[str, Any]) -> None:
         ours = in_words_of_trace(state, THRONES.rules_of(state).edition)
@@ -299,6 +320,10 @@ class Replay:
         end = self.checkpoints[self.reached]["after"] if self.reached < len(self.checkpoints) else len(self.steps)
         return tuple(code for number, code in sorted(self.notes.items()) if self.floor < number <= end)
 
+    def _noted(self) -> str:
+        """The known difference that the recording notes between the last checkpoint and the next, if there is one."""
+        return next((NOTED[code] for code in self._notes() if code in NOTED), "")
+
     def _compare_retreat(self, house: str, areas: tuple[str, ...]) -> None:
         """A recorded set of retreat areas; each record is compared once, with the first set of ours that fits it."""
         end = self.checkpoints[self.reached]["after"] if self.reached < len(self.checkpoints) else len(self.steps)
@@ -308,7 +333,9 @@ class Replay:
             self.retreats.add(step["n"])
             self.report.retreats += 1
             if sorted(step["answer"]["options"]) != sorted(areas):
-                self._differ("retreat areas", list(areas), step["answer"]["options"], step["n"])
+                self._differ(
+                    "retreat areas", list(areas), step["answer"]["options"], step["n"], explained=self._noted()
+                )
             return
 
     def _compare_combat(self, state: State) -> None:
@@ -321,7 +348,8 @@ class Replay:
             return
         self.report.combats += 1
         if step["answer"]["winner"] != combat.winner:
-            self._differ("winner of a combat", combat.winner, step["answer"]["winner"], step["n"])
+            told = step["answer"]["winner"]
+            self._differ("winner of a combat", combat.winner, told, step["n"], explained=self._noted())
         recent = self.shown[-40:]
         for house in combat.combatants:
             side = combat.side_of(house)
@@ -333,7 +361,7 @@ class Replay:
                 sums["fortifications"] = sum(line.amount for line in icons[-1].fortifications)
             theirs = {key: step["answer"][str(side)][key] for key in sums}
             if sums != theirs:
-                self._differ(f"combat {side}", sums, theirs, step["n"])
+                self._differ(f"combat {side}", sums, theirs, step["n"], explained=self._noted())
 
     # Differences
 
@@ -405,13 +433,24 @@ def _won_in_the_clean_up(moment: Moment) -> bool:
 def _ports_taken_at_once(moment: Moment) -> bool:
     """The ports of an area left behind changed hands before the combat, not after it (2E-CTL-16)."""
     noted = "port-captured-only-after-the-combat" in moment.notes
-    return noted and moment.keys() <= {"units", "orders"}
+    return noted and moment.keys() <= ON_THE_BOARD
 
 
 def _skull_spared_routed(moment: Moment) -> bool:
     """A skull found only routed units of the winner, which it spares (2E-TOB-10)."""
     noted = "skull-destroys-a-routed-unit" in moment.notes
     return noted and moment.keys() <= {"units", "orders", "castles", "land_areas"}
+
+
+ON_THE_BOARD = frozenset({"units", "orders", "garrisons", "power_tokens", "power_pool", "castles", "land_areas"})
+"""What a combat may leave different when Ships in a port changed hands before it: a Support order less."""
+
+NOTED = {
+    "seven-areas-before-the-combat": "moment-of-control",
+    "port-captured-only-after-the-combat": "moment-of-control",
+    "skull-destroys-a-routed-unit": "skull-hits-routed",
+}
+"""Codes of a recording's own notes that can change what follows up to the next checkpoint."""
 
 
 EXPLANATIONS: dict[str, tuple[str, int, Callable[[Moment], bool] | None]] = {

@@ -119,7 +119,9 @@ class PlanningPhase(Procedure, frozen=True, tag=True):
         if not game.state.is_unused(RAVEN):
             return self.at("lift")
         answer = Raven(house=holder, choice="nothing")
-        options = Replacements(replacements(game, holder))
+        laid = sorted(placed.token for placed in game.state.orders.values() if placed.house == holder)
+        prohibited = tuple(token.id for token in game.edition.tokens.values() if is_prohibited(game, token))
+        options = Replacements(replacements(game, holder), tuple(laid), prohibited)
         rules = ("2E-DP-22", "2E-RVN-1", "2E-RVN-2")
         return Wait(decision(answer, options, *rules, asked_anyway=True), then="raven_used")
 

@@ -62,5 +62,8 @@ class Rules(Protocol):
     def is_secret(self, state: Any, command: Any) -> bool:
         """Whether what the command says belongs to its author alone for now."""
 
+    def pinned(self, state: Any) -> str:
+        """The engine that a game is to be ruled by, as entries name it; empty where none is agreed."""
+
     def is_over(self, state: Any) -> bool:
         """Whether the game has ended."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from domain.kernel.arbiter import Past
+from domain.kernel.arbiter import Amend, Past
 from domain.kernel.refusal import Refusal
 from events import chain
 from events.codec import Codec, entry
@@ -86,7 +86,7 @@ class Judge:
         sealer = Sealer(pepper, line.head, seq)
         if seq == 1:
             sealer.seal(PEPPER, (), encode(pepper.hex()))
-        case = _Case(self, line.state, submission, past)
+        case = _Case(self, line.state, submission, past, engine or self.engine)
         command = msgspec.Raw(_command(case, sealer))
         verdict: Accepted | Refused = Accepted()
         if case.refusal is not None:
@@ -120,8 +120,9 @@ class Judge:
 class _Case:
     """One submission before the rules: who sent it, whether it is secret, and what becomes of it."""
 
-    def __init__(self, judge: Judge, state: Any, submission: Submission, past: Past | None) -> None:
+    def __init__(self, judge: Judge, state: Any, submission: Submission, past: Past | None, engine: str) -> None:
         self.past = past
+        self.engine = engine
         self.submission = submission
         self.state = state
         self.facts: tuple[Any, ...] = ()
@@ -142,6 +143,7 @@ class _Case:
         try:
             self.secret = judge.rules.is_secret(self.state, command)
             self._check_seat(judge.rules.player_of(command))
+            self._check_engine(judge.rules.pinned(self.state), command)
             ruling = judge.rules.decide(self.state, command, self.past)
         except Refusal as refusal:
             self.refusal = refusal
@@ -155,6 +157,14 @@ class _Case:
             return
         if player is None or (player,) != self.author:
             raise Refusal("not-your-seat", seat=seat, player=player)
+
+    def _check_engine(self, pinned: str, command: Any) -> None:
+        """A game is ruled by the engine that was agreed, until it is amended to the one that runs."""
+        if isinstance(command, Amend):
+            if command.engine != self.engine:
+                raise Refusal("unknown-engine", unknown=True, engine=command.engine, known=self.engine)
+        elif pinned and pinned != self.engine:
+            raise Refusal("pinned-to-another-engine", engine=pinned, known=self.engine)
 
 
 def _command(case: _Case, sealer: Sealer) -> bytes:

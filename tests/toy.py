@@ -375,6 +375,9 @@ class ToyRules:
     def is_secret(self, state: ToyState, command: Any) -> bool:
         return isinstance(command, Bid | Begin)
 
+    def pinned(self, state: ToyState) -> str:
+        return state.docket.engine
+
     def is_over(self, state: ToyState) -> bool:
         return state.is_over
 

@@ -142,6 +142,9 @@ SENTENCES: dict[str, Callable[[Prose, Params], str]] = {
     "reason-missing": lambda p, x: "An act of the arbiter comes with its reason.",
     "why-missing": lambda p, x: "Whoever reads secrets says why; it is written down.",
     "appeal-open": lambda p, x: f"The game stands still until appeal {_plain(x['appeals'])} is ruled on.",
+    "pinned-to-another-engine": lambda p, x: (
+        f"The game is to be ruled by the engine {x['engine']}; here {x['known']} runs. The organiser can amend it."
+    ),
     "unknown-engine": lambda p, x: f"The rules engine here is {x['known']}, not {x['engine']}.",
     # The command itself
     "unreadable": lambda p, x: f"The command cannot be read: {x['detail']}.",

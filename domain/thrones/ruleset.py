@@ -249,7 +249,7 @@ class Thrones:
         elif isinstance(command, ReadSecrets):
             read_secrets(game, command, past.version, sealed=self.is_secret(state, command))
         else:
-            amend(game, command, f"{self.name}/{self.version}")
+            amend(game, command)
         return Ruling(tuple(game.facts), game.state)
 
     def _start(self, state: State, command: Start) -> Ruling[State]:
@@ -324,6 +324,10 @@ class Thrones:
         if isinstance(command, CommitShare | OpenShare):
             return command.seat
         return command.player if isinstance(command, Answer) else None
+
+    def pinned(self, state: State) -> str:
+        """The engine of the charter, or the one that the game was moved to since."""
+        return state.docket.engine or (f"{self.name}/{state.charter.engine}" if state.charter.edition else "")
 
     def is_over(self, state: State) -> bool:
         return state.is_over

@@ -14,16 +14,20 @@ import pytest
 
 from api.cli import run
 from api.engines import NoEngine, Radius, _fact, compare
-from domain.thrones.ruleset import THRONES
+from domain.kernel.arbiter import Amend
+from domain.thrones.ruleset import THRONES, Thrones
 from events import codec
 from events.codec import Codec
-from events.envelope import Entry, Part, Submission, encode
+from events.envelope import Entry, Part, Refused, Submission, encode, submission
 from events.export import EntryLine, parse
 from events.ruling import Judge
+from events.store import Store
 from events.upcasters import UPCASTERS, VERSION
-from events.verify import verify_export
-from tests.ledgers.make import GAMES, HERE, INDEX, REWOUND, Golden
+from events.verify import verify_export, verify_store
+from tests.ledgers.make import GAMES, HERE, INDEX, REWOUND, Golden, commands, recorded
 from tests.ledgers.samples import Sample, read, types
+from tests.recording import AT
+from worker.adjudicate import Warm, adjudicate
 
 ROOT = Path(__file__).parents[2]
 INDEXED = msgspec.json.decode(INDEX.read_bytes(), type=dict[str, Golden])
@@ -169,3 +173,46 @@ def test_what_a_command_says_is_part_of_an_entry() -> None:
     first = entry("three-players", 1)
     read_ = codec.entry(first.stored())
     assert codec.raw_command(first.stored(), read_) and read_.engine == "thrones/1"
+
+
+class Newer(Thrones):
+    """The same rules under the next version of the engine."""
+
+    version = "2"
+
+
+def entries_of(store: Store, game: str) -> list[Entry]:
+    return [codec.entry(stored) for stored in store.entries(game)]
+
+
+def test_a_game_is_ruled_by_the_engine_of_its_charter_until_it_is_amended() -> None:
+    said = commands(0)[:10]
+    store = recorded("pinned", said[:5])
+    judge, newer = Judge(THRONES), Judge(Newer())
+    seat = f"seat-{said[5].player}"  # type: ignore[attr-defined]  # an answer
+    again = submission(said[5], seat=seat, at=AT)
+    store.submit("pinned", again)
+    adjudicate(store, newer, "pinned", warm=Warm())
+    refused = entries_of(store, "pinned")[-1]
+    assert isinstance(refused.verdict, Refused) and refused.verdict.code == "pinned-to-another-engine"
+    assert refused.engine == "thrones/2" and not refused.facts
+
+    for engine, code in (("thrones/3", "unknown-engine"), ("thrones/2", None)):
+        store.submit("pinned", submission(Amend(engine=engine, reason="A fix."), seat=None, cause="arbiter", at=AT))
+        adjudicate(store, newer, "pinned", warm=Warm())
+        verdict = entries_of(store, "pinned")[-1].verdict
+        assert (verdict.code if isinstance(verdict, Refused) else None) == code
+    store.submit("pinned", again)
+    adjudicate(store, newer, "pinned", warm=Warm())
+    last = entries_of(store, "pinned")[-1]
+    assert not isinstance(last.verdict, Refused) and last.engine == "thrones/2"
+    line = store.line("pinned", judge)
+    assert THRONES.pinned(line.state) == "thrones/2" and line.state.charter.engine == "1"
+
+    store.submit("pinned", submission(said[6], seat=f"seat-{said[6].player}", at=AT))  # type: ignore[attr-defined]
+    adjudicate(store, judge, "pinned", warm=Warm())
+    assert isinstance(entries_of(store, "pinned")[-1].verdict, Refused), "and the older engine rules no more"
+    for verifier in (judge, newer):
+        report = verify_store(store, verifier, "pinned")
+        assert report.is_confirmed, report.disagreement
+        assert report.engines == ("thrones/1", "thrones/2")

@@ -63,8 +63,10 @@ def take_share(docket: Docket, command: CommitShare | OpenShare | CloseShares) -
 
 
 def _commit(joint: Joint, command: CommitShare) -> tuple[Fact, ...]:
-    if joint.closed or command.seat in joint.commitments:
-        raise Refusal("share-committed" if command.seat in joint.commitments else "shares-closed")
+    if command.seat in joint.commitments:
+        raise Refusal("share-committed")
+    if joint.closed:
+        raise Refusal("shares-closed")
     _check_hex(command.commitment)
     facts: list[Fact] = [ShareCommitted(seat=command.seat, commitment=command.commitment)]
     if len(joint.commitments) + 1 == len(joint.seats):

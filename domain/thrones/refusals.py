@@ -150,6 +150,7 @@ SENTENCES: dict[str, Callable[[Prose, Params], str]] = {
     "unreadable": lambda p, x: f"The command cannot be read: {x['detail']}.",
     "refused-in-secret": lambda p, x: "The answer was refused; its author can read why.",
     "not-your-seat": _seat,
+    "purpose-too-long": lambda p, x: f"The purpose of a fork has at most {x['most']} characters, not {x['length']}.",
     "no-shares-wanted": lambda p, x: "No parts of a seed are wanted here.",
     "share-committed": lambda p, x: "This seat is bound to its part of the seed already.",
     "shares-closed": lambda p, x: "The seed is made without those who have not bound themselves in time.",

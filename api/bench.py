@@ -18,6 +18,7 @@ from domain.kernel.arbiter import Act, Correct, FileAppeal, Past, ReadSecrets, R
 from domain.kernel.docket import (
     AnswerOffered,
     AnswerVoided,
+    AppealRuled,
     Corrected,
     Given,
     PrivilegeUsed,
@@ -29,8 +30,10 @@ from domain.kernel.facts import AnswerSealed, AnswersOpened, DraftKept, Fact
 from domain.kernel.refusal import Refusal
 from domain.kernel.ruleset import Ruling
 from domain.thrones import facts as f
+from domain.thrones.cases import Case
 from domain.thrones.diagram import board
 from domain.thrones.notation import format_answer
+from domain.thrones.opinions import as_case
 from domain.thrones.prose import Prose
 from domain.thrones.ruleset import THRONES
 from domain.thrones.state import Hidden, State
@@ -345,6 +348,26 @@ class Bench:
         assert house is not None, "every seat has a House"
         command = FileAppeal(house=house, against=against, statement=statement)
         return self.desk.submit(game, caller, encode(command), key=key, correlation=correlation)
+
+    def case(self, game: str, caller: Caller, number: int) -> Case:
+        """An appeal that was ruled on, as a case. It says nothing that is not public."""
+        self.check(game, caller)
+        state, past = self._past(game)
+        appeal = next((one for one in state.docket.appeals if one.number == number), None)
+        if appeal is None:
+            raise Refusal("no-such-appeal", unknown=True, appeal=number)
+        ruled: tuple[Fact, ...] = ()
+        for entry in range(appeal.against, past.version + 1):
+            if any(isinstance(fact, AppealRuled) and fact.number == number for fact in past.facts(entry)):
+                ruled = past.facts(entry)
+        return as_case(
+            game=game,
+            appeal=appeal,
+            before=past.state(appeal.against - 1),
+            disputed=past.facts(appeal.against),
+            ruled=ruled,
+            source=f"opinion on appeal {number} of game {game}, entry {appeal.against}",
+        )
 
     def told(self, game: str, stored: Stored) -> LogEntry:
         """The entry that answers an act, for whoever sent it: also why it was refused, where that is sealed."""

@@ -352,3 +352,25 @@ def give(
         here.settle(game)
         command = RuleOnAppeal(appeal=appeal, outcome="upheld" if outcome == "upheld" else "declined", opinion=text)
         _act(here, out, game, caller, command, None, False)
+
+
+@opinions.command("export")
+def export(
+    game: GameId,
+    appeal: Annotated[int, typer.Argument(help="The number of the appeal.", show_default=False)],
+    file: Annotated[str, typer.Argument(help="Where to write; standard output without it.")] = "-",
+    token: TokenText = "",
+    data: Data = "",
+    store: StoreUrl = "",
+    queue: QueueUrl = "",
+) -> None:
+    """Write an appeal that was ruled on as a case, position included, to try every engine to come with it."""
+    with place(data, store, queue) as here:
+        caller = here.caller(game, token=token)
+        here.settle(game)
+        found = bench(here).case(game, caller, appeal)
+    text = msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n"
+    if file == "-":
+        typer.echo(text, nl=False)
+    else:
+        Path(file).write_text(text, encoding="utf-8")

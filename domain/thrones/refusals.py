@@ -139,6 +139,8 @@ SENTENCES: dict[str, Callable[[Prose, Params], str]] = {
         f"The plan was made for version {x['expected']}, and the record has {x['version']} entries by now. Plan anew."
     ),
     "arbiter-plays": lambda p, x: f"{p.name(x['house'])}'s player cannot arbitrate: the charter does not allow it.",
+    "no-opinion-yet": lambda p, x: f"Appeal {x['appeal']} has not been ruled on.",
+    "not-a-case": lambda p, x: f"That cannot be written as a case: {x['problem']}.",
     "reason-missing": lambda p, x: "An act of the arbiter comes with its reason.",
     "why-missing": lambda p, x: "Whoever reads secrets says why; it is written down.",
     "appeal-open": lambda p, x: f"The game stands still until appeal {_plain(x['appeals'])} is ruled on.",

@@ -190,7 +190,7 @@ def test_a_card_of_deck_three_forbids_orders_for_one_planning_phase(
     scene.when(c.AssignOrders(house=LANNISTER, orders={"lannisport": "march-0"}))
     scene.asks("raven")
     replaced = scene.refused(
-        c.Raven(house=STARK, choice="replace", area="winterfell", order=forbidden[-1]), "not-an-option", "2E-PLN-6"
+        c.Raven(house=STARK, choice="replace", area="winterfell", order=forbidden[-1]), "order-prohibited", "2E-PLN-6"
     )
     assert forbidden[-1] not in replaced.params["options"]
     scene.answer("nothing").then(f.ProhibitionsLifted())

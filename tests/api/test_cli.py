@@ -241,7 +241,7 @@ def test_an_export_overwrites_nothing_unless_told_to(table: tuple[Rookery, dict[
     file = tmp_path / "kept.jsonl"
     file.write_text("dear")
     assert "--force" in rookery.at_once("export", "g", file, code=2).err and file.read_text() == "dear"
-    rookery.at_once("export", "g", file, "--force")
+    rookery.at_once("export", "g", file, "--force", "--why", "backup")
     assert file.read_text().startswith("{")
     rookery.at_once("new", "--players", "3", "--game", "short", *SEATS)
     assert "the ledger has 1 entry." in rookery.at_once("show", "short", "--at", "9", code=2).err

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import pytest
+import structlog
+
 from tests.rules.recorder import (
     pytest_addoption,
     pytest_configure,
@@ -17,3 +22,10 @@ __all__ = [
     "pytest_sessionfinish",
     "pytest_testnodedown",
 ]
+
+
+@pytest.fixture(autouse=True)
+def _fresh_logs() -> Iterator[None]:
+    """Whatever a test has configured for its log lines ends with it: their stream is closed by then."""
+    yield
+    structlog.reset_defaults()

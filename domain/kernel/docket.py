@@ -6,6 +6,7 @@ position replaces the board and leaves the docket as it is.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Literal
 
 import msgspec
@@ -111,14 +112,17 @@ class Docket(msgspec.Struct, frozen=True, omit_defaults=True):
 
         A rewind stands right behind the entries it takes back. One that is taken back itself counts no longer.
         """
-        rewinds = {last + 1: first - 1 for first, last in self.struck}
-        found: list[Struck] = []
+        line = (0, *self.line_to(version))
+        return tuple(Struck(before + 1, entry - 1, entry) for before, entry in pairwise(line) if before < entry - 1)
+
+    def line_to(self, version: int) -> tuple[int, ...]:
+        """The entries that lead to a version: what rewinds have struck out is left out, the rewinds are not."""
+        back = {last + 1: first - 1 for first, last in self.struck}
+        found = []
         entry = version
         while entry > 0:
-            before = rewinds.get(entry, entry - 1)
-            if before < entry - 1:
-                found.append(Struck(before + 1, entry - 1, entry))
-            entry = before
+            found.append(entry)
+            entry = back.get(entry, entry - 1)
         return tuple(reversed(found))
 
 

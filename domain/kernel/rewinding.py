@@ -35,24 +35,13 @@ BROKEN = (AssertionError, AttributeError, IndexError, KeyError, StopIteration, T
 # Lines
 
 
-def line_to(docket: Docket, version: int) -> tuple[int, ...]:
-    """The entries that lead to a version: what rewinds have struck out is left out, the rewinds are not."""
-    back = {last + 1: first - 1 for first, last in docket.struck}
-    found = []
-    entry = version
-    while entry:
-        found.append(entry)
-        entry = back.get(entry, entry - 1)
-    return tuple(reversed(found))
-
-
 def after_it(docket: Docket, to: int, version: int) -> tuple[int, ...]:
     """Entries that followed ``to``: on its own line, and on the present line where that is another."""
-    here, now = line_to(docket, to), line_to(docket, version)
+    here, now = docket.line_to(to), docket.line_to(version)
     if to in now:
         return now[now.index(to) + 1 :]
     left = min(last for first, last in docket.struck if first <= to <= last)
-    own = line_to(docket, left)
+    own = docket.line_to(left)
     return (*own[own.index(to) + 1 :], *(entry for entry in now if entry not in here))
 
 
@@ -117,7 +106,7 @@ def struck_out(ruleset: Ruleset[S], docket: Docket, past: Past, to: int) -> tupl
     First those of the line taken back, in order, then those still waiting from earlier rewinds, then those that earlier
     rewinds have let go of: this one may make room for them again.
     """
-    there = {given for entry in line_to(docket, to) for given in answers_in(past, entry)}
+    there = {given for entry in docket.line_to(to) for given in answers_in(past, entry)}
     later = [given for entry in after_it(docket, to, past.version) for given in answers_in(past, entry)]
     any_line = [given for entry in range(to + 1, past.version + 1) for given in answers_in(past, entry)]
     found = [given for given in dict.fromkeys((*later, *docket.pending, *any_line)) if given not in there]

@@ -15,7 +15,6 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
-import structlog
 
 from api import wire
 from api.app import GROUPS
@@ -41,13 +40,12 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedded]:
         yield running
 
 
-@pytest.fixture(scope="module", autouse=True)
-def lines() -> Iterator[io.StringIO]:
-    """What the servers and the worker log."""
+@pytest.fixture(autouse=True)
+def lines() -> io.StringIO:
+    """What the servers and the worker log during one test (the shared fixture puts the defaults back)."""
     sink = io.StringIO()
     log.configure(stream=sink)
-    yield sink
-    structlog.reset_defaults()
+    return sink
 
 
 @pytest.fixture(scope="module")

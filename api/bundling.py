@@ -16,26 +16,35 @@ from domain.thrones.ruleset import EDITIONS, THRONES
 from domain.thrones.state import State
 from domain.thrones.view import view
 from events import codec
-from events.bundle import FORMAT, LEDGER, MANIFEST, NOTE, Manifest, hashes, manifest_line, pack
+from events.bundle import CHECKPOINTS, FORMAT, LEDGER, MANIFEST, NOTE, Manifest, hashes, manifest_line, pack
 from events.chain import Chain
 from events.envelope import Refused, Stored, encode
 from events.export import EndLine, export_game, parse
-from events.notes import Checkpoint, Signer, origin
+from events.notes import Checkpoint, join_notes, origin
 from events.ruling import Judge
 
 HEADINGS = ("entry", "at", "cause", "seat", "verdict", "text")
 LOG = "log.tsv"
 
 
-def bundle(desk: Desk, game: str, *, full: bool, player: str | None = None, seats: tuple[str, ...] = ()) -> bytes:
-    """A game as one file: everything, or what a House or the public may see."""
-    lines = list(export_game(desk.store, game, full=full, player=player, seats=seats))
+def bundle(
+    desk: Desk,
+    game: str,
+    *,
+    full: bool,
+    player: str | None = None,
+    seats: tuple[str, ...] = (),
+    at: int | None = None,
+) -> bytes:
+    """A game as one file: everything, or what a House or the public may see; with ``at`` up to that entry."""
+    lines = list(export_game(desk.store, game, full=full, player=player, seats=seats, at=at))
     end = next(one for one in parse(lines) if isinstance(one, EndLine))
     entries = list(desk.store.entries(game, 0, end.entries))
     shown = [one if full else codec.redact(one, player) for one in entries]
     parts = {LEDGER: b"".join(lines), LOG: log_of(desk.judge, shown), **boards_of(desk.judge, entries, player)}
-    if desk.signer is not None:
-        parts |= _checkpoints(desk.judge, desk.signer, game, shown)
+    kept = desk.checkpoints(game, end.entries)
+    if kept:
+        parts[CHECKPOINTS] = join_notes(one.note for one in kept).encode()
     manifest = Manifest(
         format=FORMAT,
         game=game,
@@ -55,14 +64,6 @@ def bundle(desk: Desk, game: str, *, full: bool, player: str | None = None, seat
         signed = Checkpoint(origin(desk.signer.name, game), end.entries, end.head).text()
         parts[NOTE] = desk.signer.sign(signed + manifest_line(parts[MANIFEST])).encode()
     return pack(parts)
-
-
-def _checkpoints(judge: Judge, signer: Signer, game: str, shown: Iterable[Stored]) -> dict[str, bytes]:
-    found = {}
-    for seq, stored in enumerate(shown, 1):
-        if any(isinstance(fact, RoundBegan) for fact in judge.codec.facts(stored)):
-            found[f"checkpoints/{seq:05}.note"] = signer.checkpoint(game, seq, stored.digest).encode()
-    return found
 
 
 def log_of(judge: Judge, shown: Iterable[Stored]) -> bytes:

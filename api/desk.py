@@ -53,7 +53,7 @@ from events.envelope import (
 from events.errors import FromTheFuture, RecordDamaged
 from events.notes import Signer, Verifier
 from events.ruling import Judge, Line
-from events.store import Store
+from events.store import Kept, Store
 from worker.adjudicate import Warm
 from worker.log import logger
 from worker.session import Bell
@@ -221,7 +221,11 @@ class Desk:
         return NewGame(game, receipt, self.tokens.issue(game, ORGANISER), sitting, issued)
 
     def begin(self, game: str, start: Start | Gather, key: str = "") -> Receipt:
-        """Store a game whose first entry will answer ``start``. Raises GameExists, BadGameId."""
+        """Store a game whose first entry will answer ``start``.
+
+        Raises GameExists, BadGameId.
+        """
+        start = msgspec.structs.replace(start, game=game)
         opening = submission(start, seat=None, at=self.clock(), cause="system", key=key or secrets.token_hex(16))
         receipt = self._signed(self.store.create(game, THRONES.name, THRONES.version, opening), 0, GENESIS)
         self.ring(game)
@@ -297,7 +301,7 @@ class Desk:
             seen=_seen(seen, version),
             correlation=correlation,
         )
-        receipt = self._signed(self.store.submit(game, sent), version, root)
+        receipt = self._signed(self.store.submit(game, sent, self._point(game, version, root)), version, root)
         self.ring(game)
         return receipt
 
@@ -310,11 +314,34 @@ class Desk:
 
     # Signatures
 
-    def checkpoint(self, game: str) -> tuple[int, str]:
-        """The version and the signed checkpoint of the present head. Raises Unsigned, GameUnknown."""
+    def checkpoint(self, game: str, at: int | None = None) -> tuple[int, str]:
+        """A version, the present one by default, and its signed checkpoint. That of the present one is kept.
+
+        Raises Unsigned, NoSuchVersion, GameUnknown.
+        """
         self.store.record(game)
         version, root = self.store.head(game)
-        return version, self._key().checkpoint(game, version, root)
+        if at is not None and at != version:
+            found = self.store.entry(game, at) if at else None
+            if found is None and at:
+                raise NoSuchVersion(at, version)
+            return at, self._key().checkpoint(game, at, GENESIS if found is None else found.digest)
+        note = self._key().checkpoint(game, version, root)
+        if version:
+            self.store.keep_checkpoint(game, Kept(version, note))
+        return version, note
+
+    def checkpoints(self, game: str, at: int | None = None) -> tuple[Kept, ...]:
+        """The signed checkpoints that were handed out for the first ``at`` entries, or for all, the present one too."""
+        if self.signer is not None:
+            self.checkpoint(game)
+        return tuple(one for one in self.store.checkpoints(game) if at is None or one.size <= at)
+
+    def _point(self, game: str, version: int, root: str) -> Kept | None:
+        """The checkpoint that a receipt contains, for the store to keep."""
+        if self.signer is None or not version:
+            return None
+        return Kept(version, self.signer.checkpoint(game, version, root))
 
     def checkpoint_at(self, game: str, entry: LogEntry) -> str:
         """The signed checkpoint that the log carries where a round begins; empty elsewhere."""

@@ -19,7 +19,7 @@ from events.chain import Chain
 from events.errors import RecordError
 from events.evidence import Finding, Note, book_of, weigh
 from events.export import EntryLine, Header, parse
-from events.notes import NoteInvalid, Verifier, read_checkpoint
+from events.notes import NoteInvalid, Verifier, read_checkpoint, signers_of
 from events.ruling import Judge
 from events.verify import Disagreement, Progress, Report, verify_chain, verify_export
 
@@ -58,8 +58,8 @@ def prove_file(
     found = unpack(path.read_bytes())
     own, findings = _own_key(found)
     known = tuple(keys) or own
-    inside = [Note(name, _text(body)) for name, body in sorted(found.parts.items()) if name.startswith("checkpoints/")]
-    proof = prove(found.lines, [*inside, *notes], known, progress)
+    inside = [Note(name, text) for name, text in found.notes.items()]
+    proof = prove(found.lines, notes, known, progress, inside)
     findings += proof.findings
     remarks = list(proof.remarks)
     if not found.manifest.key:
@@ -77,12 +77,15 @@ def prove(
     notes: Sequence[Note] = (),
     keys: Sequence[Verifier] = (),
     progress: Progress | None = None,
+    kept: Sequence[Note] = (),
 ) -> Proof:
-    """Check an export, given as its lines."""
+    """Check an export, given as its lines. ``kept`` are checkpoints that came with it, perhaps by an older key."""
     judge = Judge(THRONES)
     book = book_of(lines)
     findings: list[Finding] = []
     remarks = [] if book.origin is None else [_fork(book.origin)]
+    if book.copy_of:
+        remarks.append(f"This is a copy of game {book.copy_of} under the id {book.game}.")
     report = None
     full = book.full or not book.game  # of what has no header, verification says what is wrong
     if full:
@@ -100,7 +103,12 @@ def prove(
         remarks.append(f"{drawn.unproven} draws are not proven yet: their seed is still sealed.")
     if drawn.imposed:
         remarks.append(f"{drawn.imposed} draws were made elsewhere and stated; there is no proof of them.")
-    weighed = weigh(notes, keys, book)
+    ours = [note for note in kept if _is_by(note, keys)]
+    if len(ours) < len(kept):
+        remarks.append(
+            f"{len(kept) - len(ours)} checkpoints were signed with a key that is not given: {_others(kept, keys)}."
+        )
+    weighed = weigh([*ours, *notes], keys, book)
     return Proof(
         game=book.game,
         full=full,
@@ -114,6 +122,17 @@ def prove(
         remarks=(*remarks, *weighed.remarks),
         origin=book.origin,
     )
+
+
+def _is_by(note: Note, keys: Sequence[Verifier]) -> bool:
+    """Whether a note says that one of these keys has signed it. One that names no key at all is looked at, too."""
+    said = signers_of(note.text)
+    return not said or bool(said & {(key.name, key.id) for key in keys})
+
+
+def _others(kept: Sequence[Note], keys: Sequence[Verifier]) -> str:
+    names = {f"{name} ({key.hex()})" for note in kept if not _is_by(note, keys) for name, key in signers_of(note.text)}
+    return ", ".join(sorted(names))
 
 
 def _fork(origin: Origin) -> str:

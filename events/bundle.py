@@ -3,7 +3,7 @@
     manifest.json        what the game is and SHA-256 of every other part
     ledger.jsonl         the export
     bundle.note          a checkpoint of its last entry with one more line: SHA-256 of the manifest
-    checkpoints/N.note   signed checkpoints, one for each round
+    checkpoints.notes    signed checkpoints that were handed out, an empty line between them
     log.tsv, boards/…    for people
 
 Parts stand in one order, with one date and one mode, so that the same game gives the same bytes. Compression may
@@ -25,10 +25,13 @@ import msgspec
 from domain.kernel.docket import Origin
 from events.envelope import encode
 from events.errors import RecordError
-from events.notes import Verifier
+from events.export import EntryLine, parse
+from events.notes import NoteInvalid, Verifier, read_unsigned, split_notes
+from events.store import Kept
 
 FORMAT = "rookery-bundle/1"
 MANIFEST, LEDGER, NOTE = "manifest.json", "ledger.jsonl", "bundle.note"
+CHECKPOINTS = "checkpoints.notes"
 MOST_BYTES = 1 << 28
 """The most that a bundle may unpack to; a game has about one million."""
 
@@ -81,6 +84,36 @@ class Bundle(msgspec.Struct, frozen=True):
     def lines(self) -> list[bytes]:
         """The lines of its export."""
         return self.parts[LEDGER].splitlines(keepends=True)
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """Its checkpoints by what they are called here. Bundles once had a part for each."""
+        found: dict[str, str] = {}
+        for part, body in sorted(self.parts.items()):
+            text = body.decode(errors="replace")
+            if part == CHECKPOINTS:
+                found |= {f"{part} {number}": note for number, note in enumerate(split_notes(text), 1)}
+            elif part.startswith("checkpoints/"):
+                found[part] = text
+        return found
+
+    @property
+    def kept(self) -> tuple[Kept, ...]:
+        """Its checkpoints for a store to keep. Raises :class:`BundleDamaged` for one that is not of its ledger."""
+        digests: dict[int, str] = {}
+        for line in parse(self.lines):
+            if isinstance(line, EntryLine):
+                digests[len(digests) + 1] = line.digest
+        found: list[Kept] = []
+        for name, note in self.notes.items():
+            try:
+                said = read_unsigned(note)
+            except NoteInvalid as error:
+                raise BundleDamaged(name, error.why) from error
+            if digests.get(said.size) != said.root:
+                raise BundleDamaged(name, f"the ledger does not begin with the {said.size} entries it was signed for")
+            found.append(Kept(said.size, note))
+        return tuple(sorted({one.size: one for one in found}.values(), key=lambda one: one.size))
 
     @property
     def verifier(self) -> Verifier | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from domain.kernel.docket import Forked, Origin
+from domain.kernel.docket import Forked, GameNamed, Origin
 from events import sealing
 from events.envelope import Entry, Part, Seal, SealedCommand, SealedFact, Stored, Submission, encode
 from events.rules import Rules
@@ -95,7 +95,7 @@ def sealed_command(raw: bytes, seals: tuple[Seal, ...]) -> SealedCommand | None:
 
 
 def redact(stored: Stored, player: str | None, privileged: bool = False) -> Stored:
-    """What ``player`` (None: the public) may hold of an entry. ``privileged`` opens everything but the pepper."""
+    """What ``player`` (None: the public) may hold of an entry. ``privileged``: what any of them may hold."""
     return sealing.redact(stored, entry(stored).sealed, player, privileged)
 
 
@@ -121,6 +121,14 @@ def origin_of(first: Stored) -> Origin | None:
         if raw.startswith(b'{"fact":"Forked"'):
             return msgspec.json.decode(raw, type=Forked).origin
     return None
+
+
+def name_of(first: Stored) -> str:
+    """The id by which a game was created, as its first entry says; empty where it does not, as older ones."""
+    for raw in map(bytes, entry(first).facts):
+        if raw.startswith(b'{"fact":"GameNamed"'):
+            return msgspec.json.decode(raw, type=GameNamed).game
+    return ""
 
 
 class Codec:

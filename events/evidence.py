@@ -53,6 +53,7 @@ class Book(msgspec.Struct, frozen=True):
     rulings: dict[int, int]
     damage: str = ""
     origin: Origin | None = None
+    copy_of: str = ""
 
     @property
     def size(self) -> int:
@@ -81,8 +82,8 @@ def book_of(lines: Iterable[bytes]) -> Book:
     except (RecordError, msgspec.MsgspecError, ValueError) as error:
         damage = f"Entry {len(digests) + 1}: it cannot be read ({error})"
     if header is None:
-        return Book("", False, digests, submissions, rulings, damage)
-    return Book(header.game, header.full, digests, submissions, rulings, damage, header.origin)
+        return Book("", False, digests, submissions, rulings, damage=damage)
+    return Book(header.game, header.full, digests, submissions, rulings, damage, header.origin, header.copy_of)
 
 
 class Weighed(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ Lines have one spelling. Whatever differs from it is damage, even a space.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -20,7 +20,7 @@ from events import codec
 from events.chain import Chain
 from events.envelope import GENESIS, Part, Stored, Submission, encode, number_of
 from events.errors import FileDamaged, RecordDamaged
-from events.store import Store
+from events.store import Kept, Store
 
 FORMAT = "rookery-game/1"
 
@@ -30,7 +30,8 @@ class Header(
 ):
     """``player``: whose eyes a redacted file is for, None for the public. ``pepper`` only while there is no entry.
 
-    ``origin``, in a fork, says what its first entry says.
+    ``origin``, in a fork, says what its first entry says. ``copy_of`` is the id in the first entry, where the game was
+    imported under another one. ``privileged``: it holds what is sealed for any player.
     """
 
     format: str
@@ -42,6 +43,8 @@ class Header(
     player: str | None
     pepper: str | None
     origin: Origin | None = None
+    copy_of: str = ""
+    privileged: bool = False
 
 
 class SubmissionLine(msgspec.Struct, frozen=True, tag="submission", tag_field="line", forbid_unknown_fields=True):
@@ -81,13 +84,18 @@ def export_game(
     player: str | None = None,
     seats: Collection[str] = (),
     privileged: bool = False,
+    at: int | None = None,
 ) -> Iterator[bytes]:
     """The lines of a file. A redacted one (``full=False``) is for ``player``, with the submissions of ``seats``.
 
-    A full file holds the pepper and with it every secret, also those to come: it is for backup and verification.
+    A full file holds the pepper and with it every secret, also those to come: it is for backup and verification. A
+    ``privileged`` one has what is sealed for any player. With ``at`` it ends with that entry, and with the submission
+    that it answers.
     """
     record = store.record(game)
     entries, submissions = store.version(game), store.inbox_length(game)
+    if at is not None and at < entries:
+        entries, submissions = at, _answered(store, game, at)
     pepper = store.pepper(game).hex() if full and not entries else None
     covered = hashlib.sha256()
     head = GENESIS
@@ -100,7 +108,23 @@ def export_game(
 
     first = store.entry(game, 1) if entries else None
     origin = None if first is None else codec.origin_of(first)
-    yield line(Header(FORMAT, game, record.rules, record.version, record.created, full, player, pepper, origin))
+    name = "" if first is None else codec.name_of(first)
+    copy_of = "" if name == game else name
+    yield line(
+        Header(
+            FORMAT,
+            game,
+            record.rules,
+            record.version,
+            record.created,
+            full,
+            player,
+            pepper,
+            origin,
+            copy_of,
+            privileged and not full,
+        )
+    )
     for one in store.submissions(game, 0, submissions):
         if full or one.seat in seats:
             kept += 1
@@ -110,6 +134,12 @@ def export_game(
         shown = stored if full else codec.redact(stored, player, privileged)
         yield line(EntryLine(msgspec.Raw(shown.public), shown.sealed, shown.digest))
     yield line(EndLine(entries, kept, head, covered.hexdigest()))
+
+
+def _answered(store: Store, game: str, at: int) -> int:
+    """The number of the submission that an entry answers; 0 before the first."""
+    found = store.entry(game, at) if at else None
+    return 0 if found is None else number_of(codec.entry(found).inbox)
 
 
 def parse(lines: Iterable[bytes]) -> Iterator[ExportLine]:
@@ -122,7 +152,7 @@ def parse(lines: Iterable[bytes]) -> Iterator[ExportLine]:
     head = GENESIS
     number = 0
     ended = False
-    origin: Origin | None = None
+    header: Header | None = None
     for number, raw in enumerate(lines, 1):
         if ended:
             raise FileDamaged(number, "there is more after the end")
@@ -136,15 +166,15 @@ def parse(lines: Iterable[bytes]) -> Iterator[ExportLine]:
         elif isinstance(content, EntryLine):
             entries += 1
             head = content.digest
-            if entries == 1:
-                _check_origin(content, origin)
+            if entries == 1 and header is not None:
+                _check_first(content, header)
         elif isinstance(content, EndLine):
             ended = True
             _check_end(number, content, EndLine(entries, submissions, head, covered.hexdigest()))
         elif content.format != FORMAT:
             raise FileDamaged(number, f"the format is {content.format!r}, not {FORMAT!r}")
         else:
-            origin = content.origin
+            header = content
         covered.update(raw)
         yield content
     if not ended:
@@ -164,14 +194,23 @@ def _decoded(number: int, raw: bytes, entries: int) -> ExportLine:
     raise FileDamaged(number, why)
 
 
-def _check_origin(first: EntryLine, origin: Origin | None) -> None:
-    """The header says of a fork what its first entry says."""
+def _check_first(first: EntryLine, header: Header) -> None:
+    """The header says what the first entry says: which game this is, and of which other one it is a fork."""
     try:
-        found = codec.origin_of(first.stored())
+        found, name = codec.origin_of(first.stored()), codec.name_of(first.stored())
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise RecordDamaged(1, f"it cannot be read ({error})") from error
-    if found != origin:
+    if found != header.origin:
         raise FileDamaged(1, "it does not say of which game this is a fork, as the first entry does")
+    if name != (header.copy_of or header.game) and (name or header.copy_of):
+        said = f"a copy of {header.copy_of!r}" if header.copy_of else f"{header.game!r}"
+        raise FileDamaged(1, f"it says that this is {said}, and the first entry {_names(name)}")
+    if header.copy_of == header.game:
+        raise FileDamaged(1, "it says that the game is a copy of itself")
+
+
+def _names(name: str) -> str:
+    return f"is that of {name!r}" if name else "names no game"
 
 
 def _check_end(number: int, found: EndLine, counted: EndLine) -> None:
@@ -192,11 +231,13 @@ class Imported(msgspec.Struct, frozen=True):
     unruled: int
 
 
-def import_game(store: Store, lines: Iterable[bytes], game: str | None = None) -> Imported:
+def import_game(
+    store: Store, lines: Iterable[bytes], game: str | None = None, checkpoints: Sequence[Kept] = ()
+) -> Imported:
     """Put a full export into a store, under its own id or another; the game goes on where it was.
 
-    Raises :class:`RecordDamaged` or :class:`FileDamaged` before anything is written, or ``GameExists``.
-    The caller rings.
+    Signed ``checkpoints`` of a bundle come along. Raises :class:`RecordDamaged` or :class:`FileDamaged` before anything
+    is written, or ``GameExists``. The caller rings.
     """
     header: Header | None = None
     inbox: list[Submission] = []
@@ -219,7 +260,7 @@ def import_game(store: Store, lines: Iterable[bytes], game: str | None = None) -
     if taken > len(inbox):
         raise RecordDamaged(len(entries), f"it answers submission {taken}, and the file has {len(inbox)}")
     name = game or header.game
-    store.restore(name, _fields(header, entries, taken), entries, inbox)
+    store.restore(name, _fields(header, entries, taken), entries, inbox, checkpoints)
     return Imported(name, len(entries), len(inbox) - taken)
 
 

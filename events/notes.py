@@ -16,6 +16,7 @@ import hashlib
 import os
 import re
 import tempfile
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -203,6 +204,37 @@ def read_receipt(note: str, verifier: Verifier) -> SignedReceipt:
     if len(lines) != 5 or not lines[3].startswith("inbox ") or not lines[4].startswith("submission "):
         raise NoteInvalid("it is not a receipt")
     return SignedReceipt(checkpoint, lines[3].removeprefix("inbox "), lines[4].removeprefix("submission "))
+
+
+def read_unsigned(note: str) -> Checkpoint:
+    """What a note says, whoever has signed it. Raises NoteInvalid."""
+    try:
+        about, size, root = note.splitlines()[:3]
+        return Checkpoint(about, int(size), base64.b64decode(root, validate=True).hex())
+    except (ValueError, binascii.Error) as error:
+        raise NoteInvalid("it is not a checkpoint") from error
+
+
+def signers_of(note: str) -> set[tuple[str, bytes]]:
+    """By what names and with which keys a note says that it is signed; the keys by their first bytes."""
+    found = set()
+    for line in note.rpartition("\n\n")[2].splitlines():
+        name, _, signature = line.removeprefix(_DASH).rpartition(" ")
+        with suppress(binascii.Error, ValueError):
+            found.add((name, base64.b64decode(signature, validate=True)[:4]))
+    return found
+
+
+def join_notes(notes: Iterable[str]) -> str:
+    """Notes as one text, an empty line between them."""
+    return "\n".join(notes)
+
+
+def split_notes(text: str) -> list[str]:
+    """The notes of such a text. What is none comes out as a note that does not hold."""
+    pieces = text.removesuffix("\n").split("\n\n") if text else []
+    pairs = (pieces[at : at + 2] for at in range(0, len(pieces), 2))
+    return ["\n\n".join(pair) + "\n" for pair in pairs]
 
 
 def is_prefix(checkpoint: Checkpoint, digests: dict[int, str]) -> bool:

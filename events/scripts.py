@@ -12,9 +12,16 @@ local function last(stream)
 end
 """
 
-# KEYS game inbox keys; ARGV key-field body-hash submission
+_KEEP = """
+local function keep(stream, size, note)
+  if size > last(stream) then redis.call('XADD', stream, string.format('%d-0', size), 'note', note) end
+end
+"""
+
+# KEYS game inbox keys checkpoints; ARGV key-field body-hash submission size-of-checkpoint note, or 0 and nothing
 SUBMIT = (
     _LAST
+    + _KEEP
     + """
 if redis.call('EXISTS', KEYS[1]) == 0 then return {'unknown'} end
 local first = redis.call('HGET', KEYS[3], ARGV[1])
@@ -26,7 +33,19 @@ end
 local number = last(KEYS[2]) + 1
 redis.call('XADD', KEYS[2], string.format('%d-0', number), 'submission', ARGV[3])
 redis.call('HSET', KEYS[3], ARGV[1], string.format('%d %s', number, ARGV[2]))
+keep(KEYS[4], tonumber(ARGV[4]), ARGV[5])
 return {'new', number}
+"""
+)
+
+# KEYS game checkpoints; ARGV size note
+KEEP = (
+    _LAST
+    + _KEEP
+    + """
+if redis.call('EXISTS', KEYS[1]) == 0 then return {'unknown'} end
+keep(KEYS[2], tonumber(ARGV[1]), ARGV[2])
+return {'done'}
 """
 )
 
@@ -103,10 +122,11 @@ redis.call('HSET', KEYS[1], 'parked', ARGV[2])
 return {'done'}
 """
 
-# KEYS game inbox ledger keys; ARGV number of game fields, of entries, of submissions, of keys, then all of them
+# KEYS game inbox ledger keys checkpoints; ARGV number of game fields, of entries, of submissions, of keys, of
+# checkpoints, then all of them
 IMPORT = """
 if redis.call('EXISTS', KEYS[1]) == 1 then return {'exists'} end
-local at = 5
+local at = 6
 for i = 1, tonumber(ARGV[1]) do
   redis.call('HSET', KEYS[1], ARGV[at], ARGV[at + 1])
   at = at + 2
@@ -122,6 +142,10 @@ for i = 1, tonumber(ARGV[3]) do
 end
 for i = 1, tonumber(ARGV[4]) do
   redis.call('HSET', KEYS[4], ARGV[at], ARGV[at + 1])
+  at = at + 2
+end
+for i = 1, tonumber(ARGV[5]) do
+  redis.call('XADD', KEYS[5], ARGV[at] .. '-0', 'note', ARGV[at + 1])
   at = at + 2
 end
 return {'done'}

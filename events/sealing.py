@@ -55,11 +55,12 @@ class Sealer:
 def redact(stored: Stored, seals: Iterable[Seal], player: str | None, privileged: bool = False) -> Stored:
     """What ``player`` may hold of an entry: all of it, with the bodies of other audiences taken out.
 
-    None is the public. ``privileged`` opens every part but the pepper, which would open all later ones.
+    None is the public. ``privileged`` opens what belongs to any player, and still nothing that is nobody's: the pepper,
+    which would open all later parts, the seed, and the order of the decks.
     """
     parts = tuple(
         part
-        if seal.of != PEPPER and (privileged or (player is not None and player in part.audience))
+        if seal.of != PEPPER and (player in part.audience or (privileged and part.audience))
         else Part(part.audience, part.commitment)
         for seal, part in zip(seals, stored.sealed, strict=True)
     )

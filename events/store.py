@@ -5,6 +5,7 @@ Keys of one game share a hash slot: ``rookery:{<game>}:…``
     game      hash: rules, version, created, pepper, cursor (inbox number ruled on), fence, parked
     inbox     stream of submissions, ids 1-0, 2-0 …
     keys      hash: seat and idempotency key to inbox number and body hash
+    checkpoints  stream of signed notes that were handed out, ids <entries signed for>-0
     ledger    stream of entries, ids <seq>-0
     lease     "<token> <holder>", expires
     snapshot  a state and its version; may be deleted at any time
@@ -80,6 +81,13 @@ class Parked(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     error: str
     where: str
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """A signed checkpoint that was handed out: for how many entries, and the note."""
+
+    size: int
+    note: str
 
 
 class GameRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -163,6 +171,7 @@ class Store:
         self._renew = register(scripts.RENEW)
         self._release = register(scripts.RELEASE)
         self._park = register(scripts.PARK)
+        self._keep = register(scripts.KEEP)
         self._import = register(scripts.IMPORT)
 
     @classmethod
@@ -238,16 +247,18 @@ class Store:
     # Inbox
 
     @translated
-    def submit(self, game: str, submission: Submission) -> Receipt:
+    def submit(self, game: str, submission: Submission, checkpoint: Kept | None = None) -> Receipt:
         """Put a submission into the inbox. Returns once the store has it as durably as it promises.
 
-        The same key with the same command gives the first receipt; with another one :class:`KeyConflict`.
+        The same key with the same command gives the first receipt; with another one :class:`KeyConflict`. The
+        ``checkpoint`` that goes into the receipt is kept in the same step.
         """
         submission = self._checked(submission)
         raw = codec.write_submission(submission)
+        kept = Kept(0, "") if checkpoint is None else checkpoint
         answer = self._submit(
-            keys=self._keys(game, "game", "inbox", "keys"),
-            args=[_key_field(submission), submission.body_hash, raw],
+            keys=self._keys(game, "game", "inbox", "keys", "checkpoints"),
+            args=[_key_field(submission), submission.body_hash, raw, kept.size, kept.note],
         )
         if answer[0] == b"unknown":
             raise GameUnknown(game)
@@ -389,6 +400,20 @@ class Store:
         found = codec.raw_pepper(first, codec.entry(first)) if first is not None else None
         return found or bytes.fromhex(self._fields(game)["pepper"])
 
+    # Checkpoints
+
+    @translated
+    def keep_checkpoint(self, game: str, kept: Kept) -> None:
+        """Keep a signed checkpoint, unless one for as many entries or more is there: nothing is ever replaced."""
+        answer = self._keep(keys=self._keys(game, "game", "checkpoints"), args=[kept.size, kept.note])
+        if answer[0] == b"unknown":
+            raise GameUnknown(game)
+
+    def checkpoints(self, game: str, after: int = 0, count: int | None = None) -> Iterator[Kept]:
+        """The signed checkpoints that were handed out, for more than ``after`` entries, in order."""
+        for name, fields in self._rows(game, "checkpoints", after, count):
+            yield Kept(number_of(name), fields.get(b"note", b"").decode(errors="replace"))
+
     # Lease and fence
 
     @translated
@@ -511,7 +536,12 @@ class Store:
 
     @translated
     def restore(
-        self, game: str, fields: dict[str, str], entries: Iterable[Stored], inbox: Iterable[Submission]
+        self,
+        game: str,
+        fields: dict[str, str],
+        entries: Iterable[Stored],
+        inbox: Iterable[Submission],
+        checkpoints: Sequence[Kept] = (),
     ) -> None:
         """Put a whole game into the store at once; raises :class:`GameExists`."""
         check_game_id(game)
@@ -521,13 +551,14 @@ class Store:
         flat = [item for pair in fields.items() for item in pair]
         keys = [item for one in submissions for item in (_key_field(one), f"{one.number} {one.body_hash}")]
         answer = self._import(
-            keys=self._keys(game, "game", "inbox", "ledger", "keys"),
+            keys=self._keys(game, "game", "inbox", "ledger", "keys", "checkpoints"),
             args=[
-                *(len(flat) // 2, len(parts) // 3, len(submissions), len(keys) // 2),
+                *(len(flat) // 2, len(parts) // 3, len(submissions), len(keys) // 2, len(checkpoints)),
                 *flat,
                 *parts,
                 *(codec.write_submission(one) for one in submissions),
                 *keys,
+                *(item for one in checkpoints for item in (one.size, one.note)),
             ],
         )
         if answer[0] == b"exists":

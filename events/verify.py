@@ -99,10 +99,16 @@ class Verifier:
             return
         found = self.inbox.get(number_of(entry.inbox))
         if found is None:
-            raise _Disagrees(entry.seq, "inbox", f"submission {entry.inbox} is missing")
+            raise _Disagrees(entry.seq, "inbox", self._missing(entry))
         difference = _difference(entry, raw, found)
         if difference is not None:
             raise _Disagrees(entry.seq, *difference)
+
+    def _missing(self, entry: Entry) -> str:
+        assert self.inbox is not None, "it was looked into"
+        if self.inbox:
+            return f"submission {entry.inbox}, which it answers, is missing; the others are {_spans(self.inbox)}"
+        return "all submissions are missing: a whole record has, before its entries, what each of them answers"
 
     def _ruled_again(self, entry: Entry, raw: bytes) -> Stored:
         submission = Submission(
@@ -165,6 +171,17 @@ class Verifier:
             disagreement=disagreement,
             origin=codec.origin_of(self.kept[0]) if self.kept else None,
         )
+
+
+def _spans(numbers: Iterable[int]) -> str:
+    """Numbers as a reader wants them: 1 to 4, 7."""
+    spans: list[list[int]] = []
+    for number in sorted(numbers):
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    return ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in spans)
 
 
 def _difference(entry: Entry, raw: bytes | None, found: Submission) -> tuple[str, str] | None:

@@ -214,6 +214,12 @@ class SecretsReadOpened(Fact, frozen=True, tag=True):
 
 class Forked(Fact, frozen=True, tag=True):
     """This game is a fork and says so in its first entry."""
+class GameNamed(Fact, frozen=True, tag=True):
+    """The id by which this game was created, in its first entry: whoever has its record under another one sees that."""
+
+    game: str
+
+
 
     origin: Origin
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from domain.kernel import facts as kernel
-from domain.kernel.docket import DOCKET_FACTS, AnswerVoided, evolve_docket
+from domain.kernel.docket import DOCKET_FACTS, AnswerVoided, GameNamed, evolve_docket
 from domain.thrones import facts as f
 from domain.thrones.pieces import as_routed, as_standing, minus, plus
 from domain.thrones.state import Combat, Force, Hidden, March, PlacedOrder, State
@@ -402,6 +402,7 @@ EVOLVERS: dict[type[kernel.Fact], Callable[[State, Any], State]] = {
 
 def evolve(state: State, fact: kernel.Fact) -> State:
     """The position after one fact."""
+    GameNamed: _nothing,
     return EVOLVERS[type(fact)](state, fact)
 
 

@@ -26,7 +26,7 @@ from domain.kernel.arbiter import (
 from domain.kernel.chance import commitment, shuffled
 from domain.kernel.commands import Command, PassDeadline, StateDraws
 from domain.kernel.decision import Answer, Decision
-from domain.kernel.docket import Docket, Forked, SharesWanted
+from domain.kernel.docket import Docket, Forked, GameNamed, SharesWanted
 from domain.kernel.joint import CloseShares, CommitShare, OpenShare, joint_seed, take_share
 from domain.kernel.procedure import Procedure
 from domain.kernel.refusal import Refusal
@@ -271,6 +271,8 @@ class Thrones:
         game.emit(PositionStated(position=position, reason=command.reason))
         if command.hidden is not None:
             hidden = msgspec.structs.replace(command.hidden, seed=game.state.hidden.seed)
+        if command.game:
+            game.emit(GameNamed(game=command.game))
             game.emit(HiddenStated(hidden=hidden))
         ruling = resume(self._rules[command.charter.edition], game.state)
         return Ruling((*game.facts, *ruling.facts), ruling.state)
@@ -304,6 +306,8 @@ class Thrones:
 
     def evolve(self, state: State, fact: kernel.Fact) -> State:
         return evolve(state, fact)
+        if command.game:
+            game.emit(GameNamed(game=command.game))
 
     def public(self, state: State) -> State:
         return redacted(state)

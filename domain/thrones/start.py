@@ -15,7 +15,7 @@ class Start(Command, frozen=True, tag="start"):
     ``seed`` is 32 bytes in hexadecimal out of the caller's own chance; with imposed chance it stays empty and
     ``decks`` gives the orders of the decks from the top. ``position`` starts from a given position instead
     of the set-up, with its ``hidden`` part and the reason; a fork says with ``origin`` whose it is. With ``deal``
-    the Houses of the charter's seats are dealt by chance (2E-SET-2).
+    the Houses of the charter's seats are dealt by chance (2E-SET-2). ``game`` is the id that it is created by.
     """
 
     charter: Charter
@@ -26,6 +26,7 @@ class Start(Command, frozen=True, tag="start"):
     reason: str = ""
     deal: bool = False
     origin: Origin | None = None
+    game: str = ""
 
 
 class Gather(Command, frozen=True, tag="gather"):
@@ -34,3 +35,4 @@ class Gather(Command, frozen=True, tag="gather"):
     charter: Charter
     seed: str
     deal: bool = False
+    game: str = ""

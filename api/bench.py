@@ -181,11 +181,13 @@ class Bench:
         if house not in now.houses:
             raise Refusal("unknown-house", unknown=True, house=house, known=list(now.houses))
         line = self.desk.line(game, at)
-        if not now.is_over:
+        if not now.is_disclosed:
             self.check(game, caller)
             self.write_down(game, caller, f"the perspective of {house} at version {line.version}", why)
         state: State = line.state
-        hidden = state.hidden if now.is_over else msgspec.structs.replace(state.hidden, seed="", decks={}, stated={})
+        hidden = state.hidden
+        if not now.is_disclosed:
+            hidden = msgspec.structs.replace(hidden, seed="", former=(), decks={}, stated={})
         known = view(state, house, THRONES.decisions(state, replaceable=True))
         return Perspective(game, line.version, house, known, THRONES.public(state), hidden)
 
@@ -212,7 +214,7 @@ class Bench:
         made = self._plan_rewind(game, command, redraw)
         if made is None or why.strip():
             state: State = self.desk.line(game).state
-            if not state.is_over:
+            if not state.is_disclosed:
                 self.write_down(game, caller, f"the plan of a rewind to entry {command.to}, answers included", why)
             made = self._plan_rewind(game, command, redraw, opened=True)
         assert made is not None, "an opened plan tells everything"
@@ -223,7 +225,7 @@ class Bench:
         state, past = self._past(game)
         ruling = THRONES.decide(state, command, past)
         made = plan(ruling, command, past, redraw=redraw)
-        if not opened and not state.is_over and any(_is_sealed(past, one.given) for one in made.answers):
+        if not opened and not state.is_disclosed and any(_is_sealed(past, one.given) for one in made.answers):
             return None
         answers = tuple(self._answer(past, one) for one in made.answers)
         outcomes = [one.outcome for one in answers]

@@ -101,7 +101,7 @@ def certify(desk: Desk, game: str, caller: Caller, seq: int) -> Certificate:
         prose=prose,
         rulebook=rulebook(),
         boards=(desk.board(game, caller, seq - 1)[1], desk.board(game, caller, seq)[1]),
-        draws=tuple(_draws(desk, stored, after, _seeds(desk, game) if now.is_over else ())),
+        draws=tuple(_draws(desk, stored, after, _seeds(desk, game) if now.is_disclosed else ())),
         state=after,
     )
 

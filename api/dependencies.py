@@ -72,7 +72,7 @@ def caller_of(request: Request, game: str) -> Caller:
         raise unauthenticated("token-unknown", "This token is nobody's here. It may have been replaced by a new one.")
     if caller.role == "public" and is_closed(desk, game):
         raise unauthenticated(
-            "token-missing", "This fork tells of a game that still runs: it needs a token of its own."
+            "token-missing", "This game tells of another one that still runs: it needs a token of its own."
         )
     request.state.seat = caller.seat or caller.role
     return caller
@@ -85,6 +85,14 @@ def needing(caller: Caller, roles: Iterable[str], whose: str) -> None:
     if caller.role == "public":
         raise unauthenticated("token-missing", f"This needs the token of {whose}.")
     raise Edge(403, "not-allowed", f"This needs the token of {whose}.", needed=whose)
+
+
+def check_operator(desk: Desk, token: str | None) -> None:
+    """Raise unless this is the token of the operator."""
+    if token is None:
+        raise unauthenticated("token-missing", "This needs the token of the operator.")
+    if not desk.tokens.is_operator(token):
+        raise Edge(403, "not-allowed", "This needs the token of the operator.", needed="the operator")
 
 
 async def body_of(request: Request, most: int = MOST_BYTES) -> bytes:

@@ -23,6 +23,7 @@ from domain.kernel.decision import Decision
 from domain.kernel.docket import AppealFiled, AppealRuled, Origin, PrivilegeUsed, Rewound, SecretsRead
 from domain.kernel.facts import Fact
 from domain.kernel.refusal import Refusal
+from domain.kernel.shared import SharedSeed
 from domain.thrones import diagram
 from domain.thrones.charter import Arbitration, Charter, Switches
 from domain.thrones.commands import HouseAnswer
@@ -50,9 +51,10 @@ from events.envelope import (
     submission,
     utc_now,
 )
-from events.errors import FromTheFuture, RecordDamaged
+from events.errors import FromTheFuture, GameExists, RecordDamaged
 from events.notes import Signer, Verifier
 from events.ruling import Judge, Line
+from events.shared import SharedSeeds
 from events.store import Kept, Store
 from worker.adjudicate import Warm
 from worker.log import logger
@@ -197,18 +199,25 @@ class Desk:
         key: str = "",
         arbitration: Mapping[str, Any] | None = None,
         joint: bool = False,
+        shared: str = "",
     ) -> NewGame:
         """Create a game with its seats and tokens.
 
         ``seats`` maps seat ids to Houses; without it every House gets a seat of its own, dealt by chance
         with ``deal``. A ``seed`` (64 hexadecimal digits) makes the draws known to whoever gave it, and the
         charter says so; examples and tests do that. With ``joint`` the seats add parts of their own to the seed
-        before the game begins. Raises Refusal for a charter that cannot be played,
-        GameExists, BadGameId.
+        before the game begins. ``shared`` names a seed that several tables draw from; then there is no other.
+        Raises Refusal for a charter that cannot be played, GameExists, BadGameId, SharedSeedUnknown, SharedSeedClosed.
         """
         charter = self._charter(edition, players, switches or {}, seats, "stated" if seed else chance)
         charter = msgspec.structs.replace(charter, arbitration=_arbitration(arbitration or {}))
         game = game or secrets.token_hex(6)
+        if shared:
+            if seed or joint or decks or chance != "seeded":
+                raise Refusal("shared-seed-alone", ("2E-GEN-17",))
+            kept = SharedSeeds(self.store).read(shared)
+            charter = msgspec.structs.replace(charter, shared=SharedSeed(kept.id, kept.commitment))
+            seed = kept.seed
         seed = seed or ("" if chance == "imposed" else os.urandom(32).hex())
         start: Start | Gather = Start(charter=charter, seed=seed, deal=deal, decks=dict(decks or {}))
         if joint:
@@ -223,11 +232,20 @@ class Desk:
     def begin(self, game: str, start: Start | Gather, key: str = "") -> Receipt:
         """Store a game whose first entry will answer ``start``.
 
-        Raises GameExists, BadGameId.
+        A table of a shared seed is listed there first. Raises GameExists, BadGameId, SharedSeedClosed.
         """
         start = msgspec.structs.replace(start, game=game)
         opening = submission(start, seat=None, at=self.clock(), cause="system", key=key or secrets.token_hex(16))
-        receipt = self._signed(self.store.create(game, THRONES.name, THRONES.version, opening), 0, GENESIS)
+        shared = start.charter.shared_seed
+        if shared is not None:
+            opening = SharedSeeds(self.store).join(shared.id, game, opening)
+        try:
+            taken = self.store.create(game, THRONES.name, THRONES.version, opening)
+        except GameExists:
+            if shared is not None:
+                SharedSeeds(self.store).leave(shared.id, game, opening)
+            raise
+        receipt = self._signed(taken, 0, GENESIS)
         self.ring(game)
         return receipt
 

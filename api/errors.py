@@ -31,6 +31,9 @@ from events.errors import (
     KeyConflict,
     RecordDamaged,
     RecordError,
+    SharedSeedClosed,
+    SharedSeedExists,
+    SharedSeedUnknown,
     StoreAway,
     StoreRefuses,
 )
@@ -153,6 +156,12 @@ def _record_error(error: RecordError) -> tuple[Problem, dict[str, str]]:
             ), {}
         case GameExists():
             return _problem(409, "game-exists", str(error), params={"game": error.game}), {}
+        case SharedSeedUnknown():
+            return _problem(404, "no-such-shared-seed", str(error), params={"shared": error.shared}), {}
+        case SharedSeedClosed():
+            return _problem(409, "shared-seed-closed", str(error), params={"shared": error.shared}), {}
+        case SharedSeedExists():
+            return _problem(409, "shared-seed-exists", str(error), params={"shared": error.shared}), {}
         case BadGameId():
             return _problem(422, "bad-game-id", str(error), params={"game": error.game}), {}
         case BadCommand():

@@ -62,7 +62,7 @@ def fork(
     start = start_for(desk, game, caller, line, purpose=purpose, seats=seats, redraw=redraw, seed=seed)
     THRONES.decide(THRONES.blank(), start)  # what cannot begin is refused before anything is written down
     assert start.origin is not None, "a fork names its origin"
-    if start.origin.hidden and not desk.line(game).state.is_over:
+    if start.origin.hidden and not desk.line(game).state.is_disclosed:
         bench = Bench(desk, ruled)
         bench.check_seat(line.state, caller.plays)
         bench.write_down(game, caller, f"a fork of version {line.version} with all that is hidden", why)
@@ -116,17 +116,27 @@ def _memory(desk: Desk, game: str, house: str | None, line: Line) -> Memory:
 def is_closed(desk: Desk, game: str) -> bool:
     """Whether a game is not for the public: a fork with all that is hidden in a game that still runs.
 
-    So are the forks of such a fork, since their boards tell of it. What does not lie here may still run.
+    So are the forks of such a fork, since their boards tell of it. What does not lie here may still run. And so is a
+    table that shares its seed, with its forks, until that seed is open: what it draws, slower tables will draw.
     """
+    if _tells_of_tables(desk, game):
+        return True
     origin = desk.origin(game)
     known = {game}
     while origin is not None and origin.game not in known:
         found = is_here(desk, origin)
-        if origin.hidden and not (found and desk.line(origin.game).state.is_over):
+        if origin.hidden and not (found and desk.line(origin.game).state.is_disclosed):
+            return True
+        if found and _tells_of_tables(desk, origin.game):
             return True
         known.add(origin.game)
         origin = desk.origin(origin.game) if found else None
     return False
+
+
+def _tells_of_tables(desk: Desk, game: str) -> bool:
+    state: State = desk.line(game).state
+    return state.shared_stage in ("drawing", "ended")
 
 
 def is_here(desk: Desk, origin: Origin) -> bool:

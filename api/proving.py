@@ -100,7 +100,7 @@ def prove(
     drawn = _drawn(judge, lines, full)
     findings += [Finding("draw", "record", one.entry, one.what) for one in drawn.wrong]
     if drawn.unproven:
-        remarks.append(f"{drawn.unproven} draws are not proven yet: their seed is still sealed.")
+        remarks.append(f"{drawn.unproven} draws are not proven yet: {_sealed(drawn)}")
     if drawn.imposed:
         remarks.append(f"{drawn.imposed} draws were made elsewhere and stated; there is no proof of them.")
     ours = [note for note in kept if _is_by(note, keys)]
@@ -139,6 +139,13 @@ def _fork(origin: Origin) -> str:
     hidden = "as it was there" if origin.hidden else "drawn anew where its maker could not know it"
     where = f"{origin.game} at entry {origin.version} with the digest {origin.digest}"
     return f"This is a fork of {where}: {origin.purpose}. What is hidden is {hidden}."
+
+
+def _sealed(drawn: Drawn) -> str:
+    if drawn.awaits is None:
+        return "their seed is still sealed."
+    named = f"{drawn.awaits.id} (commitment {drawn.awaits.commitment})"
+    return f"they wait for the shared seed {named}, which is opened when the last of its tables has ended."
 
 
 def _finding(found: Disagreement) -> Finding:

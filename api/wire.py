@@ -68,7 +68,8 @@ class GameOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     ``seats`` maps seat ids to Houses; without it every House gets a seat. With ``deal`` the Houses are dealt to the
     seats by chance. A ``seed`` (64 hexadecimal digits) makes every draw known to whoever gave it, and the charter
     says so. With imposed chance ``decks`` states the decks from the top. ``arbitration`` is what is agreed about
-    disputes. With ``joint`` the seats add parts of their own to the seed before the game begins.
+    disputes. With ``joint`` the seats add parts of their own to the seed before the game begins. ``shared`` names a
+    seed that several tables share, instead of one of its own.
     """
 
     players: int
@@ -82,6 +83,7 @@ class GameOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     decks: dict[str, tuple[str, ...]] = {}
     arbitration: Arbitration = Arbitration()
     joint: bool = False
+    shared: str = ""
 
 
 class GameCreated(msgspec.Struct, frozen=True):

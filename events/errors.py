@@ -109,3 +109,32 @@ class FileDamaged(RecordError):
         super().__init__(f"Line {line}: {why}")
         self.line = line
         self.why = why
+
+
+class SharedSeedError(RecordError):
+    """Base of what can be wrong with a shared seed."""
+
+    def __init__(self, shared: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.shared = shared
+
+
+class SharedSeedUnknown(SharedSeedError):
+    """No shared seed of this id."""
+
+    def __init__(self, shared: str) -> None:
+        super().__init__(shared, f"There is no shared seed {shared!r}.")
+
+
+class SharedSeedExists(SharedSeedError):
+    """A shared seed of this id is already there."""
+
+    def __init__(self, shared: str) -> None:
+        super().__init__(shared, f"There is a shared seed {shared!r} already.")
+
+
+class SharedSeedClosed(SharedSeedError):
+    """A shared seed takes no more tables."""
+
+    def __init__(self, shared: str) -> None:
+        super().__init__(shared, f"The shared seed {shared!r} takes no more tables.")

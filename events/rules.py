@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from domain.kernel.arbiter import Past
 from domain.kernel.ruleset import Ruling
+from domain.kernel.shared import SharedSeed, Stage
 
 
 class Rules(Protocol):
@@ -67,3 +68,6 @@ class Rules(Protocol):
 
     def is_over(self, state: Any) -> bool:
         """Whether the game has ended."""
+
+    def shared_seed(self, state: Any) -> tuple[SharedSeed, Stage] | None:
+        """The seed that a table shares with others, and how far it is with it."""

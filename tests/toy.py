@@ -381,6 +381,9 @@ class ToyRules:
     def is_over(self, state: ToyState) -> bool:
         return state.is_over
 
+    def shared_seed(self, state: ToyState) -> None:
+        return None
+
 
 RULES = ToyRules()
 

@@ -14,7 +14,9 @@ from rq import SimpleWorker
 
 from events.errors import RecordError
 from worker import jobs, log
+from worker.adjudicate import Warm
 from worker.session import sweep
+from worker.sharing import see_to_shared
 
 THOROUGH_EVERY = 12
 """One sweep in so many looks at all games."""
@@ -29,13 +31,15 @@ class SessionWorker(SimpleWorker):
 
 
 def sweep_for_ever(here: jobs.Office, stop: threading.Event) -> None:
-    """Ring for what a crash left behind, every few seconds until the process ends."""
+    """Ring for what a crash left behind and see to shared seeds, every few seconds until the process ends."""
     turn = 0
+    tables = Warm()
     while not stop.wait(here.settings.sweep_seconds if turn else 0):
         try:
             rung = sweep(here.store, here.bell, thorough=turn % THOROUGH_EVERY == 0)
             if rung:
                 log.logger().info("swept", rung=rung)
+            see_to_shared(here.store, here.judges, here.bell.ring, warm=tables)
         except Exception as error:  # noqa: BLE001 - a server is away, the next round will tell
             log.logger().warning("sweep-failed", error=type(error).__name__)
         turn += 1

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from api.cli import arbiter, diff, fork, play, proof, read, record, server, tools
+from api.cli import arbiter, diff, fork, play, proof, read, record, server, shared, tools
 from api.cli.common import BUG, INTERRUPTED, USAGE, Failure, Out, failure
 from domain.thrones.charter import ENGINE
 from worker import log
@@ -66,6 +66,7 @@ app.command("fork")(fork.fork)
 app.command("key")(proof.key)
 app.command("checkpoint")(proof.checkpoint)
 app.command("contribute")(proof.contribute)
+app.add_typer(shared.shared, name="shared")
 app.command("why")(arbiter.why)
 app.command("appeal")(arbiter.appeal)
 app.command("plan")(arbiter.plan)

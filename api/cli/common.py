@@ -32,6 +32,8 @@ from events.errors import (
     KeyConflict,
     RecordDamaged,
     RecordError,
+    SharedSeedClosed,
+    SharedSeedExists,
     StoreAway,
     StoreRefuses,
 )
@@ -95,7 +97,7 @@ def failure(error: Exception) -> Failure:
             return Failure(REFUSED, "plan-out-of-date", f"{error} Nothing was recorded; plan anew.", **versions)
         case Unsigned():
             return Failure(USAGE, "no-key", str(error))
-        case KeyConflict() | GameExists():
+        case KeyConflict() | GameExists() | SharedSeedExists() | SharedSeedClosed():
             return Failure(REFUSED, _word(error), str(error))
         case PortTaken() | BadAddress():
             return Failure(USAGE, _word(error), str(error))

@@ -26,6 +26,7 @@ from events.store import Store, connect
 from worker.adjudicate import adjudicate
 from worker.jobs import make_bell
 from worker.settings import judges
+from worker.sharing import see_to_shared
 
 PATIENCE_SECONDS = 10.0
 """How long a worker may take for a ruling before this process rules itself. Both at once do no harm."""
@@ -59,6 +60,16 @@ class Place:
         judge = judges().get(self.desk.store.record(game).rules)
         if judge is not None:
             adjudicate(self.desk.store, judge, game, warm=self.desk.warm)
+
+    def see_to_shared(self) -> None:
+        """Open shared seeds whose last table has ended, if that is our work."""
+        if not self.is_ours:
+            return
+        rung: set[str] = set()
+        while see_to_shared(self.desk.store, judges(), rung.add) and rung:
+            for game in sorted(rung):
+                self.adjudicate(game)
+            rung.clear()
 
     def ruling(self, receipt: Receipt) -> Stored:
         """The entry that answers a submission."""
@@ -142,6 +153,7 @@ def _ours(directory: Path, servers: Embedded) -> Iterator[Place]:
         here = Place(desk, is_ours=True, data=directory, **urls)
         try:
             yield here
+            here.see_to_shared()
         finally:
             here.close()
     finally:

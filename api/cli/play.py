@@ -46,6 +46,7 @@ def new(
     deal: Annotated[bool, typer.Option("--deal", help="Deal the Houses to the seats by chance.")] = False,
     seed: Annotated[str, typer.Option(help="A number, or 64 hexadecimal digits: makes all draws known.")] = "",
     joint: Annotated[bool, typer.Option("--joint", help="The seats add to the seed before the game begins.")] = False,
+    shared: Annotated[str, typer.Option(help="The id of a seed that several tables share: rookery shared new.")] = "",
     imposed: Annotated[bool, typer.Option("--imposed", help="Draws are made elsewhere and stated.")] = False,
     arbitration: Annotated[
         list[str], typer.Option(help="What is agreed about disputes, such as secrets-log=at-once.")
@@ -70,6 +71,7 @@ def new(
             seed=_seed(seed),
             chance="imposed" if imposed else "seeded",
             joint=joint,
+            shared=shared,
             arbitration=settings(arbitration),
         )
         ruled = here.desk.readable(here.ruling(made.receipt), None, Prose(here.desk.edition(_state(here, made.game))))

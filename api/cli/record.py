@@ -29,6 +29,7 @@ from api.cli.common import (
 )
 from api.cli.place import place
 from api.proving import Proof, prove, prove_file, read_note
+from api.sharing import adopt
 from domain.thrones.state import State
 from events.bundle import is_bundle, unpack
 from events.evidence import Finding
@@ -151,7 +152,7 @@ def export(
         here.settle(game)
         state: State = here.desk.line(game).state
         full = caller.role == "operator" and not public
-        if full and state.charter.edition and not state.is_over:
+        if full and state.charter.edition and not state.is_disclosed:
             if not why.strip():
                 raise usage(
                     "A full export of a running game holds every secret: say why with --why, which is recorded, or use"
@@ -215,6 +216,7 @@ def import_(
             done = import_game(here.desk.store, lines, name or None)
         here.desk.ring(done.game)
         here.settle(done.game)
+        adopt(here.desk, done.game)
         version = here.desk.store.version(done.game)
     out.say(f"Game {done.game} is here with {done.version} entries; {done.unruled} submissions waited for a ruling.")
     out.say("Give its seats tokens with: rookery token GAME SEAT")

@@ -109,18 +109,18 @@ def perspective(request: Request, game: str, house: str, at: str | None = None, 
     desk = desk_of(request)
     caller = caller_of(request, game)
     state: State = desk.line(game).state
-    if not state.is_over:
+    if not state.is_disclosed:
         needing(caller, ARBITERS, "an arbiter")
     wanted = version_of(request, game, at)
     tag = etag(wanted, f"-{state.charter.seats.get(house, house)}")
-    known = unchanged(request, tag) if state.is_over else None
+    known = unchanged(request, tag) if state.is_disclosed else None
     if known is not None:
         return known
     found = bench_of(request).perspective(game, caller, state.charter.seats.get(house, house), wanted, why)
     owes, replaceable = (tuple(map(wire.question, some)) for some in (found.known.owes, found.known.replaceable))
     seen = wire.SeatView(game, found.version, found.house, found.known.position, found.known.own, owes, replaceable)
     told = wire.TwoSides(game, found.version, found.house, seen, found.truth, found.hidden)
-    return reading(told, tag) if state.is_over else answer(told)
+    return reading(told, tag) if state.is_disclosed else answer(told)
 
 
 @router.get(

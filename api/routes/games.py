@@ -14,6 +14,7 @@ from api.dependencies import (
     answer,
     body_of,
     caller_of,
+    check_operator,
     decoded,
     desk_of,
     etag,
@@ -27,7 +28,7 @@ from api.dependencies import (
     watch_of,
 )
 from api.desk import Desk
-from api.errors import Edge, unauthenticated
+from api.errors import Edge
 from api.openapi import AT, IF_NONE_MATCH, KEY, PREFER, describe
 from api.tokens import ORGANISER
 from domain.thrones.state import State
@@ -49,7 +50,7 @@ router = APIRouter()
 async def create_game(request: Request) -> Response:
     """The operator creates a game. With an idempotency key and no id of its own, a repetition meets the first game."""
     desk = desk_of(request)
-    _check_operator(desk, token_of(request))
+    check_operator(desk, token_of(request))
     order = wire.strictly(decoded(await body_of(request)), wire.GameOrder)
     created = await run_in_threadpool(_create, desk, order, key_of(request))
     request.state.game = created.game
@@ -60,13 +61,6 @@ async def create_game(request: Request) -> Response:
         state: State = (await run_in_threadpool(desk.line, created.game)).state
         created = wire.GameCreated(created.game, dict(state.charter.seats), created.tokens, created.organiser)
     return answer(created, 201, {"Location": f"/v1/games/{created.game}", **applied})
-
-
-def _check_operator(desk: Desk, token: str | None) -> None:
-    if token is None:
-        raise unauthenticated("token-missing", "This needs the token of the operator.")
-    if not desk.tokens.is_operator(token):
-        raise Edge(403, "not-allowed", "This needs the token of the operator.", needed="the operator")
 
 
 def _create(desk: Desk, order: wire.GameOrder, key: str) -> wire.GameCreated:
@@ -84,6 +78,7 @@ def _create(desk: Desk, order: wire.GameOrder, key: str) -> wire.GameCreated:
         chance=order.chance,
         decks=order.decks,
         joint=order.joint,
+        shared=order.shared,
         arbitration=msgspec.to_builtins(order.arbitration),
     )
     return wire.GameCreated(made.game, made.seats, made.tokens, made.organiser)

@@ -83,7 +83,7 @@ def game_bundle(request: Request, game: str, secrets: bool = False, why: str = "
 def _write_down(desk: Desk, game: str, caller: Caller, why: str) -> None:
     """Record the read before anything is shown; after the end nothing is secret any more."""
     state: State = desk.line(game).state
-    if state.is_over:
+    if state.is_disclosed:
         return
 
     def ruled(receipt: Receipt) -> Stored:

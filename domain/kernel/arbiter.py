@@ -65,8 +65,8 @@ class ArbitersRuleset(Ruleset[S], Protocol[S]):
     def redraw(self, game: Game[S], seed: str) -> None:
         """Put what is still to be drawn under a new seed and its commitment."""
 
-    def must_redraw(self, position: S, opened: frozenset[str]) -> bool:
-        """Whether everybody knows the seed that a position would draw from."""
+    def must_redraw(self, state: S, position: S, opened: frozenset[str]) -> bool:
+        """Whether everybody knows, or may know soon, the seed that an earlier position would draw from."""
 
     def stated_fact(self, raw: dict[str, Any]) -> Fact:
         """A fact that an arbiter states. Raises Refusal for what is not one."""

@@ -24,7 +24,7 @@ class Given(msgspec.Struct, frozen=True):
 
 
 class Appeal(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An appeal of a player against the ruling of an entry. While it is open the game stands still."""
+    """An appeal of a player against the ruling of an entry. While it is open the game, or what is in doubt, stands still."""
 
     number: int
     against: int
@@ -32,6 +32,14 @@ class Appeal(msgspec.Struct, frozen=True, omit_defaults=True):
     statement: str
     outcome: Outcome | None = None
     opinion: str = ""
+
+
+class Doubt(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What an open appeal leaves in doubt, where the charter lets all else go on: parts of the position, by name."""
+
+    appeal: int = 0
+    everything: bool = False
+    names: tuple[str, ...] = ()
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -84,7 +92,8 @@ class Docket(msgspec.Struct, frozen=True, omit_defaults=True):
 
     At the present ``question`` the players ``anew`` are asked anew, and answers of those in ``again`` have been kept;
     nothing more is offered for them there.
-    ``reads`` are the entries whose record of a read of secrets is still sealed.
+    ``reads`` are the entries whose record of a read of secrets is still sealed. ``shared``: the game has ended and its
+    shared seed waits for other tables, or is open.
     """
 
     struck: tuple[tuple[int, int], ...] = ()
@@ -93,10 +102,12 @@ class Docket(msgspec.Struct, frozen=True, omit_defaults=True):
     again: tuple[str, ...] = ()
     question: int = 0
     appeals: tuple[Appeal, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
     engine: str = ""
     origin: Origin | None = None
     reads: tuple[int, ...] = ()
     joint: Joint | None = None
+    shared: Literal["", "awaited", "open"] = ""
 
     @property
     def open_appeals(self) -> tuple[Appeal, ...]:
@@ -179,6 +190,12 @@ class AppealRuled(Fact, frozen=True, tag=True):
     opinion: str
 
 
+class InDoubt(Fact, frozen=True, tag=True):
+    """What an open appeal leaves in doubt from here on."""
+
+    doubt: Doubt
+
+
 class EngineAmended(Fact, frozen=True, tag=True):
     """From the next entry on the game is ruled by another version of the rules engine."""
 
@@ -212,14 +229,14 @@ class SecretsReadOpened(Fact, frozen=True, tag=True):
     reads: tuple[Read, ...]
 
 
-class Forked(Fact, frozen=True, tag=True):
-    """This game is a fork and says so in its first entry."""
 class GameNamed(Fact, frozen=True, tag=True):
     """The id by which this game was created, in its first entry: whoever has its record under another one sees that."""
 
     game: str
 
 
+class Forked(Fact, frozen=True, tag=True):
+    """This game is a fork and says so in its first entry."""
 
     origin: Origin
 
@@ -252,6 +269,12 @@ class ShareWithheld(Fact, frozen=True, tag=True):
     """A seat has not opened the part that it was bound to; the seed is made without it."""
 
     seat: str
+
+
+class SharedSeedAwaited(Fact, frozen=True, tag=True):
+    """This table has ended; the seed that it shares stays sealed until the last table has."""
+
+    shared: str
 
 
 def _joint(joint: Joint, fact: Fact) -> Joint:
@@ -298,7 +321,10 @@ def evolve_docket(docket: Docket, fact: Fact) -> Docket:
                 change(one, outcome=fact.outcome, opinion=fact.opinion) if one.number == fact.number else one
                 for one in docket.appeals
             )
-            return change(docket, appeals=ruled)
+            return change(docket, appeals=ruled, doubts=tuple(one for one in docket.doubts if one.appeal != fact.number))
+        case InDoubt():
+            others = (one for one in docket.doubts if one.appeal != fact.doubt.appeal)
+            return change(docket, doubts=tuple(sorted((*others, fact.doubt), key=lambda one: one.appeal)))
         case EngineAmended():
             return change(docket, engine=fact.engine)
         case PrivilegeUsed():
@@ -307,6 +333,8 @@ def evolve_docket(docket: Docket, fact: Fact) -> Docket:
             return change(docket, reads=())
         case Forked():
             return change(docket, origin=fact.origin)
+        case SharedSeedAwaited():
+            return change(docket, shared="awaited")
         case SharesWanted():
             return change(docket, joint=Joint(fact.seats))
         case ShareCommitted() | SharesClosed() | ShareOpened() | ShareWithheld() if docket.joint is not None:
@@ -322,6 +350,7 @@ DOCKET_FACTS: tuple[type[Fact], ...] = (
     AnswerVoided,
     AppealFiled,
     AppealRuled,
+    InDoubt,
     EngineAmended,
     PrivilegeUsed,
     SecretsRead,
@@ -332,4 +361,5 @@ DOCKET_FACTS: tuple[type[Fact], ...] = (
     SharesClosed,
     ShareOpened,
     ShareWithheld,
+    SharedSeedAwaited,
 )

@@ -133,7 +133,7 @@ def rewind(ruleset: ArbitersRuleset[S], state: S, command: Rewind, past: Past) -
     target: S = past.state(command.to)
     if not target.frames and not target.is_over:
         raise Refusal("no-such-entry", unknown=True, entry=command.to, last=past.version)
-    if ruleset.must_redraw(target, _opened(past)) and not command.seed:
+    if ruleset.must_redraw(state, target, _opened(past)) and not command.seed:
         raise Refusal("must-redraw", entry=command.to)
     game = ruleset.game(state)
     close_appeal(game, command.appeal, "rewound", command.opinion)

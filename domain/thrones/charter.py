@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from domain.kernel.shared import SharedSeed
 from domain.thrones.pieces import HouseId
 
 ENGINE = "1"
@@ -32,12 +33,14 @@ class Arbitration(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fi
 
     ``appeal_window`` is how many entries back an appeal may reach (0: any). ``kept_when`` says when a causal
     rewind keeps an answer: when its footprint is unchanged, or only when all that its author could see is.
+    ``appeal_stops`` says what an open appeal holds up: the whole game, or only decisions that rest on what is in doubt.
     ``arbiter_may_play`` lets a player of the game arbitrate it; ``secrets_log`` says when players see who read
     secrets by privilege.
     """
 
     appeal_window: int = 0
     kept_when: Literal["footprint", "view"] = "footprint"
+    appeal_stops: Literal["everything", "what-depends-on-it"] = "everything"
     arbiter_may_play: bool = False
     secrets_log: Literal["at-the-end", "at-once"] = "at-the-end"
 
@@ -47,7 +50,7 @@ class Charter(msgspec.Struct, frozen=True):
 
     ``seats`` maps opaque seat ids to Houses. ``chance`` says where draws come from: ``seeded`` from a sealed
     seed that the server drew, ``stated`` from one that its operator gave (examples, tests), ``imposed`` from
-    outside, stated by the organiser as they fall.
+    outside, stated by the organiser as they fall. ``shared`` names the seed, where it is one that several tables share.
     """
 
     edition: str
@@ -57,3 +60,9 @@ class Charter(msgspec.Struct, frozen=True):
     chance: Literal["seeded", "stated", "imposed"] = "seeded"
     arbitration: Arbitration = Arbitration()
     engine: str = ENGINE
+    shared: SharedSeed | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def shared_seed(self) -> SharedSeed | None:
+        """The seed that is shared with other tables."""
+        return None if self.shared is msgspec.UNSET else self.shared

@@ -15,11 +15,14 @@ from domain.kernel.chance import commitment, shuffled
 from domain.kernel.docket import ShareOpened
 from domain.kernel.facts import Fact, SeedCommitted, SeedOpened
 from domain.kernel.joint import joint_seed
+from domain.kernel.shared import SharedSeed
 from domain.thrones import facts as f
 from domain.thrones.edition import Edition
 from domain.thrones.evolve import evolve
 from domain.thrones.procedures.westeros_phase import WINTER_IS_COMING
 from domain.thrones.state import State
+
+NOT_SHARED = "the seed is not the shared one that the charter names"
 
 
 class Wrong(msgspec.Struct, frozen=True):
@@ -30,12 +33,16 @@ class Wrong(msgspec.Struct, frozen=True):
 
 
 class Drawn(msgspec.Struct, frozen=True):
-    """What was found: draws proven by an open seed, drawn from a seed still sealed, stated from outside, and wrong."""
+    """What was found: draws proven by an open seed, drawn from a seed still sealed, stated from outside, and wrong.
+
+    ``awaits`` is a shared seed that is still sealed, since other tables draw from it.
+    """
 
     proven: int
     unproven: int
     imposed: int
     wrong: tuple[Wrong, ...]
+    awaits: SharedSeed | None = None
 
 
 class Draws:
@@ -63,6 +70,9 @@ class Draws:
                 self._commitments.append(fact.commitment)
                 if not seed or commitment(seed) != fact.commitment:
                     return "the commitment is not that of the seed"
+                shared = self._state.charter.shared_seed
+                if shared is not None and self._commitments[0] != shared.commitment:
+                    return NOT_SHARED
                 return "" if self._is_joint() else "the seed is not the one that server and seats have made together"
             case SeedOpened():
                 self._opened.add(fact.seed)
@@ -97,7 +107,9 @@ class Draws:
     def drawn(self) -> Drawn:
         """What is found so far."""
         proven = sum(seed in self._opened for seed in self._seeds)
-        return Drawn(proven, len(self._seeds) - proven, self._imposed, tuple(self._wrong))
+        shared = self._state.charter.shared_seed
+        awaits = None if shared is None or shared.commitment in map(commitment, self._opened) else shared
+        return Drawn(proven, len(self._seeds) - proven, self._imposed, tuple(self._wrong), awaits)
 
 
 class PublicDraws:
@@ -107,6 +119,7 @@ class PublicDraws:
         self._editions = editions
         self._edition: Edition | None = None
         self._chance = ""
+        self._shared: SharedSeed | None = None
         self._commitments: list[str] = []
         self._opened: dict[str, str] = {}
         self._server = self._first = ""
@@ -122,6 +135,7 @@ class PublicDraws:
                 case f.GameCreated():
                     self._edition = self._editions.get(fact.charter.edition)
                     self._chance = fact.charter.chance
+                    self._shared = fact.charter.shared_seed
                 case f.PositionStated():
                     self._followed = False  # decks that were stated, or drawn anew, follow from no set-up
                 case f.RoundBegan():
@@ -133,6 +147,8 @@ class PublicDraws:
                     if self._edition is None:
                         self._server = fact.commitment
                     else:
+                        if self._shared is not None and self._shared.commitment != (self._first or fact.commitment):
+                            self._wrong.append(Wrong(entry, NOT_SHARED))
                         self._first = self._first or fact.commitment
                 case ShareOpened():
                     self._shares[fact.seat] = fact.share
@@ -150,7 +166,7 @@ class PublicDraws:
             return Drawn(0, 0, len(self._cards), tuple(self._wrong))
         seed = self._opened.get(self._first)
         if seed is None:
-            return Drawn(0, len(self._cards), 0, tuple(self._wrong))
+            return Drawn(0, len(self._cards), 0, tuple(self._wrong), self._shared)
         wrong = list(self._wrong)
         server = self._opened.get(self._server)
         if server is not None and joint_seed(server, self._shares) != seed:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from domain.kernel import facts as kernel
+from domain.kernel.chance import commitment
 from domain.kernel.docket import DOCKET_FACTS, AnswerVoided, GameNamed, evolve_docket
 from domain.thrones import facts as f
 from domain.thrones.pieces import as_routed, as_standing, minus, plus
@@ -272,6 +273,13 @@ def _units_stood_up(state: State, fact: f.UnitsStoodUp) -> State:
     )
 
 
+def _seed_opened(state: State, fact: kernel.SeedOpened) -> State:
+    shared = state.charter.shared_seed
+    if shared is None or commitment(fact.seed) != shared.commitment:
+        return state
+    return with_(state, docket=with_(state.docket, shared="open"))
+
+
 def _seed_sealed(state: State, fact: kernel.SeedSealed) -> State:
     former = (*state.hidden.former, state.hidden.seed) if state.hidden.seed else state.hidden.former
     return _hidden(state, seed=fact.seed, former=former)
@@ -305,7 +313,7 @@ EVOLVERS: dict[type[kernel.Fact], Callable[[State, Any], State]] = {
     kernel.SeedSealed: _seed_sealed,
     kernel.SeedCommitted: _nothing,
     f.GatheringBegan: _nothing,
-    kernel.SeedOpened: _nothing,
+    kernel.SeedOpened: _seed_opened,
     kernel.DrawsStated: _draws_stated,
     f.GameCreated: _game_created,
     f.PositionStated: lambda s, x: with_(x.position, hidden=s.hidden, docket=s.docket),
@@ -395,6 +403,7 @@ EVOLVERS: dict[type[kernel.Fact], Callable[[State, Any], State]] = {
     f.OrdersTakenBack: _orders_taken_back,
     **dict.fromkeys(DOCKET_FACTS, _docket),
     AnswerVoided: _answer_voided,
+    GameNamed: _nothing,
     f.GameWon: lambda s, x: with_(s, winner=x.winner, ranking=x.ranking),
 }
 """By type of fact. Folding hundreds of thousands of facts, a table is faster than a match."""
@@ -402,7 +411,6 @@ EVOLVERS: dict[type[kernel.Fact], Callable[[State, Any], State]] = {
 
 def evolve(state: State, fact: kernel.Fact) -> State:
     """The position after one fact."""
-    GameNamed: _nothing,
     return EVOLVERS[type(fact)](state, fact)
 
 

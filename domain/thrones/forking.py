@@ -167,7 +167,8 @@ def start_of_fork(
 
 
 def _charter(charter: Charter, seats: Mapping[str, HouseId], chance: str) -> Charter:
-    return with_(charter, seats=dict(sorted(seats.items())), chance=chance, engine=ENGINE)
+    """A fork draws from a seed of its own, whatever its origin shares."""
+    return with_(charter, seats=dict(sorted(seats.items())), chance=chance, engine=ENGINE, shared=msgspec.UNSET)
 
 
 def _all(true: Hidden) -> Hidden:

@@ -191,6 +191,7 @@ SENTENCES: dict[type[kernel.Fact], Callable[[Prose, Any], str]] = {
         f"Appeal {x.number}: {p.name(x.player)} appeals against entry {x.against}: {_clause(x.statement)}."
     ),
     docket.AppealRuled: lambda p, x: f"Appeal {x.number}: {OUTCOMES[x.outcome]}. Opinion: {_clause(x.opinion) or '-'}.",
+    docket.InDoubt: _in_doubt,
     docket.EngineAmended: lambda p, x: f"From here on {x.engine} rules on the game: {_clause(x.reason)}.",
     docket.PrivilegeUsed: lambda p, x: (
         "Secrets are read by privilege"
@@ -207,6 +208,9 @@ SENTENCES: dict[type[kernel.Fact], Callable[[Prose, Any], str]] = {
     docket.SharesClosed: lambda p, x: "All parts of the seed are bound; now they are opened.",
     docket.ShareOpened: lambda p, x: f"Seat {x.seat} opens its part of the seed: {x.share}.",
     docket.ShareWithheld: lambda p, x: f"Seat {x.seat} withholds its part of the seed; the seed is made without it.",
+    docket.SharedSeedAwaited: lambda p, x: (
+        f"The seed is shared with other tables ({x.shared}) and stays sealed until the last of them has ended."
+    ),
     f.GatheringBegan: lambda p, x: f"A game of {p.edition.tables.name} is agreed on: {p.listed(x.charter.houses)}.",
     f.GameCreated: lambda p, x: f"A game of {p.edition.tables.name} begins: {p.listed(x.charter.houses)}.",
     f.PositionStated: lambda p, x: f"The position is stated: {x.reason}.",

@@ -159,6 +159,13 @@ SENTENCES: dict[str, Callable[[Prose, Params], str]] = {
     "shares-not-closed": lambda p, x: f"Parts are opened once all are bound; missing: {_plain(x['missing'])}.",
     "share-not-wanted": lambda p, x: "This seat is bound to no part, or has opened it already.",
     "share-differs": lambda p, x: "This is not the part that the seat has bound itself to.",
+    "no-such-shared-seed": lambda p, x: f"There is no shared seed {x['shared']} here.",
+    "shared-seed-in-use": lambda p, x: f"This table has not ended; the shared seed {x['shared']} stays sealed.",
+    "shared-seed-open": lambda p, x: f"The shared seed {x['shared']} is open already.",
+    "shared-seed-differs": lambda p, x: f"This is not the seed that {x['shared']} was committed to.",
+    "shared-seed-alone": lambda p, x: (
+        "With a shared seed there is no other: no joint or stated seed, no imposed draws, decks or position."
+    ),
     "not-32-bytes": lambda p, x: "This takes 32 bytes as 64 hexadecimal digits.",
     "not-started": lambda p, x: "The game has not begun.",
     "already-started": lambda p, x: "The game has begun already.",

@@ -41,6 +41,7 @@ from domain.kernel.ruleset import (
     rule_on,
     state_draws,
 )
+from domain.kernel.shared import OpenSharedSeed, SharedSeed, Stage, open_shared_seed
 from domain.thrones.charter import ENGINE, Charter
 from domain.thrones.commands import AnyAnswer, HouseAnswer
 from domain.thrones.edition import Edition
@@ -153,7 +154,11 @@ class ThronesOf:
             found = Footprint(found.options, {**found.reads, "view": encoded_view(seen)})
         return found
 
-    def must_redraw(self, position: State, opened: frozenset[str]) -> bool:
+    def must_redraw(self, state: State, position: State, opened: frozenset[str]) -> bool:
+        """Also where a table has ended and the seed it shares may be opened at any moment."""
+        shared = position.charter.shared_seed
+        if shared is not None and state.shared_stage != "drawing":
+            return position.hidden.seed in opened or commitment(position.hidden.seed) == shared.commitment
         return position.hidden.seed in opened and position.charter.chance != "imposed"
 
     def follows(self, game: Any) -> tuple[Procedure, ...]:
@@ -172,7 +177,9 @@ class Thrones:
     version = ENGINE
     state_type = State
     hidden_type = Hidden
-    command_type: Any = Union[(AnyAnswer, Start, PassDeadline, StateDraws, Gather, *SHARES, *ACTS)]  # built from a list
+    command_type: Any = Union[
+        (AnyAnswer, Start, PassDeadline, StateDraws, Gather, *SHARES, *ACTS, OpenSharedSeed)
+    ]  # built from a list
     fact_type: Any = Union[tuple(_typed.get(fact, fact) for fact in EVOLVERS)]  # noqa: UP007  # built from a table
 
     def __init__(self) -> None:
@@ -218,6 +225,8 @@ class Thrones:
             if state.charter.chance != "imposed":
                 raise Refusal("draws-are-not-stated-here", ("2E-GEN-17",))
             return state_draws(rules, state, command.deck, command.cards)
+        if isinstance(command, OpenSharedSeed):
+            return self._open_shared(rules, state, command)
         if isinstance(command, ACTS):
             assert past is not None, "an arbiter looks into the record"
             return self._act(rules, state, command, past)
@@ -258,9 +267,12 @@ class Thrones:
         check_charter(command.charter)
         if command.charter.chance != "imposed" and not _is_seed(command.seed):
             raise Refusal("seed-missing", ("2E-GEN-17",))
+        _check_shared(command)
         game = self._rules[command.charter.edition].game(state)
         charter = _dealt(command) if command.deal else command.charter
         game.emit(GameCreated(charter=charter), "2E-SET-1", "2E-SET-2", "2E-GEN-1")
+        if command.game:
+            game.emit(GameNamed(game=command.game))
         if command.origin is not None:
             game.emit(Forked(origin=command.origin))
         if command.seed and command.charter.chance != "imposed":
@@ -271,21 +283,31 @@ class Thrones:
         game.emit(PositionStated(position=position, reason=command.reason))
         if command.hidden is not None:
             hidden = msgspec.structs.replace(command.hidden, seed=game.state.hidden.seed)
-        if command.game:
-            game.emit(GameNamed(game=command.game))
             game.emit(HiddenStated(hidden=hidden))
         ruling = resume(self._rules[command.charter.edition], game.state)
         return Ruling((*game.facts, *ruling.facts), ruling.state)
+
+    def _open_shared(self, rules: ThronesOf, state: State, command: OpenSharedSeed) -> Ruling[State]:
+        """The last table of those that share a seed has ended."""
+        game = rules.game(state)
+        seeds = (*state.hidden.former, state.hidden.seed)
+        stage = state.shared_stage or "drawing"
+        open_shared_seed(game, command, state.charter.shared_seed, stage, seeds, "2E-GEN-17")
+        return Ruling(tuple(game.facts), game.state)
 
     def _gather(self, state: State, command: Gather) -> Ruling[State]:
         """Agree on a game and on the server's part of its seed; the seats add theirs before it begins."""
         if state.charter.edition or state.docket.joint is not None:
             raise Refusal("already-started")
         check_charter(command.charter)
+        if command.charter.shared_seed is not None:
+            raise Refusal("shared-seed-alone", ("2E-GEN-17",))
         if command.charter.chance == "imposed" or not _is_seed(command.seed):
             raise Refusal("seed-missing", ("2E-GEN-17",))
         game = self._rules[command.charter.edition].game(state)
         game.emit(GatheringBegan(charter=command.charter, deal=command.deal), "2E-SET-1", "2E-GEN-17")
+        if command.game:
+            game.emit(GameNamed(game=command.game))
         game.emit(SharesWanted(seats=tuple(sorted(command.charter.seats))), "2E-GEN-17")
         game.seal_seed(command.seed)
         return Ruling(tuple(game.facts), game.state)
@@ -306,8 +328,6 @@ class Thrones:
 
     def evolve(self, state: State, fact: kernel.Fact) -> State:
         return evolve(state, fact)
-        if command.game:
-            game.emit(GameNamed(game=command.game))
 
     def public(self, state: State) -> State:
         return redacted(state)
@@ -335,6 +355,11 @@ class Thrones:
 
     def is_over(self, state: State) -> bool:
         return state.is_over
+
+    def shared_seed(self, state: State) -> tuple[SharedSeed, Stage] | None:
+        """The seed that a table shares with others, and how far it is with it."""
+        shared, stage = state.charter.shared_seed, state.shared_stage
+        return None if shared is None or stage is None else (shared, stage)
 
     def is_secret(self, state: State, command: Command) -> bool:
         """Whether the body of a command may be read by its author only, at least until it is revealed."""
@@ -376,12 +401,27 @@ def check_charter(charter: Charter) -> None:
         raise Refusal("seats-do-not-fit", ("2E-SET-2",), houses=sorted(charter.houses))
 
 
+def _check_shared(command: Start) -> None:
+    """A seed that is shared is the one that was committed to, and nobody chose it or the decks."""
+    shared = command.charter.shared_seed
+    if shared is None:
+        return
+    if command.charter.chance != "seeded" or command.decks or command.position is not None:
+        raise Refusal("shared-seed-alone", ("2E-GEN-17",))
+    if commitment(command.seed) != shared.commitment:
+        raise Refusal("shared-seed-differs", ("2E-GEN-17",), shared=shared.id)
+
+
 def _dealt(command: Start) -> Charter:
-    """The charter with its Houses dealt to the seats by chance (2E-SET-2)."""
+    """The charter with its Houses dealt to the seats by chance (2E-SET-2).
+
+    Where a seed is shared, the first deal would tell the next one; so the occasion names the seats.
+    """
     if command.charter.chance == "imposed":
         raise Refusal("dealing-needs-a-seed", ("2E-SET-2", "2E-GEN-17"))
     seats = sorted(command.charter.seats)
-    houses = shuffled(command.seed, "seats/set-up", command.charter.houses)
+    occasion = "seats/set-up" if command.charter.shared_seed is None else f"seats/set-up/{','.join(seats)}"
+    houses = shuffled(command.seed, occasion, command.charter.houses)
     return msgspec.structs.replace(command.charter, seats=dict(zip(seats, houses, strict=True)))
 
 

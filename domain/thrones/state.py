@@ -13,6 +13,7 @@ import msgspec
 
 from domain.kernel.docket import Docket
 from domain.kernel.facts import Awaited, Frame
+from domain.kernel.shared import Stage
 from domain.thrones.charter import Charter
 from domain.thrones.commands import AnyAnswer, AssignOrders
 from domain.thrones.pieces import AreaId, CardId, Deck, HouseId, OrderId, Units
@@ -158,6 +159,20 @@ class State(msgspec.Struct, frozen=True):
     @property
     def is_over(self) -> bool:
         return self.winner is not None
+
+    @property
+    def is_disclosed(self) -> bool:
+        """Whether nothing is secret any more: the game has ended, and so have all tables that share its seed."""
+        return self.is_over and self.shared_stage in (None, "open")
+
+    @property
+    def shared_stage(self) -> Stage | None:
+        """How far a table is with the seed that it shares; None where it shares none."""
+        if self.charter.shared_seed is None:
+            return None
+        if self.docket.shared == "open":
+            return "open"
+        return "ended" if self.is_over or self.docket.shared else "drawing"
 
     @property
     def houses(self) -> tuple[HouseId, ...]:

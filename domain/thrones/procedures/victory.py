@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, NoReturn
 
+from domain.kernel.chance import commitment
+from domain.kernel.docket import SharedSeedAwaited
 from domain.kernel.facts import SeedOpened
 from domain.kernel.refusal import GameEnded
 from domain.thrones import facts as f
@@ -52,6 +54,16 @@ def declare_winner(game: Game, reason: Literal["areas", "rounds"], among: Iterab
         rules += ["2E-VIC-4"] if reason == "areas" else []
     game.emit(f.GameWon(winner=winner, ranking=table, reason=reason), *rules, "2E-VIC-9")
     if game.state.charter.chance != "imposed":
-        for seed in (*game.state.hidden.former, game.state.hidden.seed):
-            game.emit(SeedOpened(seed=seed), "2E-GEN-17")
+        _open_seeds(game)
     raise GameEnded
+
+
+def _open_seeds(game: Game) -> None:
+    """Every seed that the game has drawn from; one that is shared waits for the other tables."""
+    shared = game.state.charter.shared_seed
+    waits = shared is not None and game.state.docket.shared != "open"
+    for seed in (*game.state.hidden.former, game.state.hidden.seed):
+        if shared is not None and waits and commitment(seed) == shared.commitment:
+            game.emit(SharedSeedAwaited(shared=shared.id), "2E-GEN-17")
+        else:
+            game.emit(SeedOpened(seed=seed), "2E-GEN-17")

@@ -1,0 +1,88 @@
+"""Commands on seeds that several tables share: new, close, show."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from api.cli.common import Data, Json, Out, QueueUrl, StoreUrl
+from api.cli.place import place
+from api.sharing import Shared, all_shared, close_shared, create_shared
+from api.sharing import shared as read_shared
+
+shared = typer.Typer(help="A seed that several tables of a tournament share.", no_args_is_help=True)
+
+SharedId = Annotated[str, typer.Argument(help="The id of the shared seed.", show_default=False)]
+
+STATES = {
+    "taking-tables": "takes tables",
+    "closed": "takes no more tables; opened when the last of them has ended",
+    "open": "open",
+}
+STAGES = {"drawing": "not over", "ended": "over, waits for the others", "open": "over, the seed is on its record"}
+
+
+@shared.command("new")
+def new(
+    name: Annotated[str, typer.Option("--id", help="What it is called.", show_default="a random id")] = "",
+    data: Data = "",
+    store: StoreUrl = "",
+    queue: QueueUrl = "",
+    json: Json = False,
+) -> None:
+    """Make a seed for several tables; nobody gets to see it. Tables: rookery new --shared ID."""
+    out = Out(json)
+    with place(data, store, queue, may_begin=True) as here:
+        made = create_shared(here.desk, name)
+    _show(out, made)
+    out.document(made)
+
+
+@shared.command("close")
+def close(name: SharedId, data: Data = "", store: StoreUrl = "", queue: QueueUrl = "", json: Json = False) -> None:
+    """No more tables: when the last of them has ended, the seed is opened on the record of each."""
+    out = Out(json)
+    with place(data, store, queue) as here:
+        close_shared(here.desk, name)
+        here.see_to_shared()
+        found = read_shared(here.desk, name)
+    _show(out, found)
+    out.document(found)
+
+
+@shared.command("show")
+def show(
+    name: Annotated[str, typer.Argument(help="One of them; all without it.", show_default=False)] = "",
+    data: Data = "",
+    store: StoreUrl = "",
+    queue: QueueUrl = "",
+    json: Json = False,
+) -> None:
+    """Show a shared seed: its commitment, its tables, and whether it is open."""
+    out = Out(json)
+    with place(data, store, queue) as here:
+        here.see_to_shared()
+        found = (read_shared(here.desk, name),) if name else all_shared(here.desk)
+    for one in found:
+        _show(out, one)
+    if not found:
+        out.say("There are no shared seeds.")
+    out.document(found[0] if name else {"shared": found})
+
+
+def _show(out: Out, found: Shared) -> None:
+    out.say(f"Shared seed {found.id}: {STATES[found.state]}.", style="bold")
+    out.say(f"commitment {found.commitment}")
+    if found.seed:
+        out.say(f"seed {found.seed}")
+    if found.tables:
+        rows = [(one.game, one.round, one.winner or "-", _stage(one.stage, one.winner)) for one in found.tables]
+        out.table(("Table", "Round", "Winner", ""), rows)
+    else:
+        out.say("It has no tables yet.")
+
+
+def _stage(stage: str, winner: str | None) -> str:
+    """In words; a table that was taken back after its end plays on, with draws of its own."""
+    return STAGES[stage] if winner or stage == "drawing" else "taken back, draws from a seed of its own"

@@ -153,10 +153,10 @@ class Bench:
         command = ReadSecrets(who=caller.called, what=what, why=why.strip())
         self.ruled(self.desk.submit(game, caller, encode(command), cause="system"))
 
-    def reads(self, game: str) -> tuple[ReadOfSecrets, ...]:
-        """Every read by privilege as everybody may know of it now."""
+    def reads(self, game: str, upto: int | None = None) -> tuple[ReadOfSecrets, ...]:
+        """Every read by privilege as everybody may know of it now, or could at version ``upto``."""
         found: dict[int, ReadOfSecrets] = {}
-        for stored in self.desk.store.entries(game):
+        for stored in self.desk.store.entries(game, 0, upto):
             if b'"fact":"PrivilegeUsed"' not in stored.public and b'"fact":"SecretsReadOpened"' not in stored.public:
                 continue
             shown = codec.redact(stored, None)

@@ -84,10 +84,13 @@ class Certificate(msgspec.Struct, frozen=True):
     struck: StruckOut | None = None
 
 
-def certify(desk: Desk, game: str, caller: Caller, seq: int) -> Certificate:
-    """The certificate of an entry for the eyes of a caller. Raises NoSuchVersion, GameUnknown."""
-    now: State = desk.line(game).state
-    version = desk.store.version(game)
+def certify(desk: Desk, game: str, caller: Caller, seq: int, at: int | None = None) -> Certificate:
+    """The certificate of an entry for the eyes of a caller, as it was at version ``at``.
+
+    Later rewinds and the opened seed are known later. Raises NoSuchVersion, GameUnknown.
+    """
+    now: State = desk.line(game, at).state
+    version = desk.store.version(game) if at is None else at
     if not 0 < seq <= version:
         raise NoSuchVersion(seq, version)
     stored = next(iter(desk.store.entries(game, seq - 1, 1)))
@@ -96,7 +99,7 @@ def certify(desk: Desk, game: str, caller: Caller, seq: int) -> Certificate:
     read = desk.readable(stored, desk.house_of(now, caller), prose)
     return certificate(
         game,
-        desk.marked(game, read, desk.struck_out(game)),
+        desk.marked(game, read, desk.struck_out(game, at)),
         prev=codec.entry(stored).prev,
         prose=prose,
         rulebook=rulebook(),

@@ -188,7 +188,8 @@ def answer(value: Any, status: int = 200, headers: dict[str, str] | None = None)
 
 
 def version_of(request: Request, game: str, at: str | None) -> int:
-    """The version that is asked for by its number or by a time, the present one by default. Asks the store."""
-    desk = desk_of(request)
-    wanted = desk.version_at(game, at)
-    return desk.store.version(game) if wanted is None else wanted
+    """The version that is asked for by its number or by a time, the present one by default. Asks the store.
+
+    Raises NotAMoment, NoSuchVersion.
+    """
+    return desk_of(request).version_of(game, at)

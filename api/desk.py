@@ -12,7 +12,7 @@ import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -153,7 +153,7 @@ class LogEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     checkpoint: str = ""
     """The signed checkpoint after this entry, where a round begins with it."""
     struck: StruckOut | None = None
-    """Set where a rewind has taken the entry back, as of now."""
+    """Set where a rewind has taken the entry back, at the moment that is read."""
 
 
 class Desk:
@@ -411,12 +411,7 @@ class Desk:
             return None
         if _VERSION.fullmatch(at.strip()):
             return int(at)
-        try:
-            moment = datetime.fromisoformat(at.strip().replace(" ", "+"))  # "+" is a blank in a query
-        except ValueError:
-            raise NotAMoment(at) from None
-        if moment.tzinfo is None:
-            raise NotAMoment(at)
+        moment = _time(at)
         self.store.record(game)
         found = 0
         for stored in self.store.entries(game):
@@ -424,6 +419,26 @@ class Desk:
             if datetime.fromisoformat(received.at) <= moment:
                 found = received.seq
         return found
+
+    def moment_of(self, game: str, at: str) -> datetime:
+        """A time as it is given, or when the submission was received that an entry answers.
+
+        Before the first entry there is no time of the game. Raises NotAMoment, NoSuchVersion.
+        """
+        if not _VERSION.fullmatch(at.strip()):
+            return _time(at)
+        stored = self.store.entry(game, self.version_of(game, at))
+        return datetime.min.replace(tzinfo=UTC) if stored is None else _time(_received.decode(stored.public).at)
+
+    def version_of(self, game: str, at: str | None) -> int:
+        """The version at a moment, the present one by default. Raises NotAMoment, NoSuchVersion."""
+        wanted = self.version_at(game, at)
+        current = self.store.version(game)
+        if wanted is None:
+            return current
+        if not 0 <= wanted <= current:
+            raise NoSuchVersion(wanted, current)
+        return wanted
 
     def line(self, game: str, at: int | None = None) -> Line:
         """The fold of the ledger, up to version ``at`` or to its end. Raises NoSuchVersion, GameUnknown."""
@@ -504,13 +519,17 @@ class Desk:
         """The names that letters to a game may use."""
         return lexicon_of(self.edition(self.line(game).state))
 
-    def log(self, game: str, caller: Caller, after: int = 0, count: int | None = None) -> Iterator[LogEntry]:
-        """Ledger entries behind a version as the caller may read them."""
+    def log(
+        self, game: str, caller: Caller, after: int = 0, count: int | None = None, at: int | None = None
+    ) -> Iterator[LogEntry]:
+        """Ledger entries behind a version as the caller may read them, as far as the record went at ``at``."""
         state = self.line(game).state
         house = self.house_of(state, caller)
         prose = Prose(self.edition(state))
-        struck = self.struck_out(game)
-        for stored in self.store.entries(game, after, count):
+        struck = self.struck_out(game, at)
+        if at is not None:
+            count = max(0, at - after) if count is None else min(count, max(0, at - after))
+        for stored in self.store.entries(game, after, count) if count != 0 else ():
             yield self.marked(game, self.readable(stored, house, prose), struck)
 
     def marked(self, game: str, read: LogEntry, struck: Mapping[int, StruckOut]) -> LogEntry:
@@ -518,9 +537,9 @@ class Desk:
         mark = None if _stands(read) else struck.get(read.seq)
         return msgspec.structs.replace(read, checkpoint=self.checkpoint_at(game, read), struck=mark)
 
-    def struck_out(self, game: str) -> dict[int, StruckOut]:
-        """Which entries are struck out at present, by which rewind, and why."""
-        state: State = self.line(game).state
+    def struck_out(self, game: str, at: int | None = None) -> dict[int, StruckOut]:
+        """Which entries are struck out, at present or as of version ``at``: by which rewind, and why."""
+        state: State = self.line(game, at).state
         found: dict[int, StruckOut] = {}
         for one in state.docket.struck_now:
             stored = next(iter(self.store.entries(game, one.by - 1, 1)))
@@ -555,6 +574,17 @@ def readable(judge: Judge, shown: Stored, prose: Prose) -> LogEntry:
         sentences=tuple(line for fact in facts if (line := _told(fact, prose))),
         digest=shown.digest,
     )
+
+
+def _time(at: str) -> datetime:
+    """A time with its zone. Raises NotAMoment."""
+    try:
+        moment = datetime.fromisoformat(at.strip().replace(" ", "+"))  # "+" is a blank in a query
+    except ValueError:
+        raise NotAMoment(at) from None
+    if moment.tzinfo is None:
+        raise NotAMoment(at)
+    return moment
 
 
 def _arbitration(said: Mapping[str, Any]) -> Arbitration:

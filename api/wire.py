@@ -25,6 +25,7 @@ from domain.thrones.state import Hidden, Standing, State
 from domain.thrones.view import Owed, Own
 from events.envelope import Accepted, Part, Refused, SealedFact, Stored, encode
 
+from events.store import Kept
 JSON = "application/json"
 PROBLEM = "application/problem+json"
 TEXT = "text/plain; charset=utf-8"
@@ -338,6 +339,14 @@ class SecretsReadList(msgspec.Struct, frozen=True):
 
 class TwoSides(msgspec.Struct, frozen=True):
     """A game as a House knew it (``known``), beside the truth: the position, and what was hidden in it."""
+class Checkpoints(msgspec.Struct, frozen=True):
+    """Signed notes: for how many entries each was signed, and its text."""
+
+    game: str
+    version: int
+    checkpoints: tuple[Kept, ...]
+
+
 
     game: str
     version: int

@@ -17,6 +17,7 @@ from api.cli.common import (
     Failure,
     GameId,
     Json,
+    Moment,
     Out,
     QueueUrl,
     SeatName,
@@ -80,7 +81,10 @@ def _stated(state: list[str], file: str) -> tuple[dict[str, Any], ...]:
 
 def why(
     game: GameId,
-    entry: Entry,
+    entry: Annotated[
+        str, typer.Argument(help="An entry, or a time: the last one received by then.", show_default=False)
+    ],
+    at: Moment = "",
     seat: SeatName = "",
     token: TokenText = "",
     data: Data = "",
@@ -93,7 +97,9 @@ def why(
     with place(data, store, queue) as here:
         caller = here.caller(game, seat, token)
         here.settle(game)
-        found = certify(here.desk, game, caller, entry)
+        seq = here.desk.version_at(game, entry)
+        assert seq is not None, "an entry is named"
+        found = certify(here.desk, game, caller, seq, here.desk.version_of(game, at) if at else None)
     out.say(as_text(found).rstrip("\n"))
     out.document(found)
 
@@ -142,13 +148,15 @@ def perspective(
     out.document(found)
 
 
-def secrets(game: GameId, data: Data = "", store: StoreUrl = "", queue: QueueUrl = "", json: Json = False) -> None:
+def secrets(
+    game: GameId, at: Moment = "", data: Data = "", store: StoreUrl = "", queue: QueueUrl = "", json: Json = False
+) -> None:
     """List who has read secrets by privilege, as everybody may know it now."""
     out = Out(json)
     with place(data, store, queue) as here:
         here.caller(game)
         here.settle(game)
-        reads = bench(here).reads(game)
+        reads = bench(here).reads(game, here.desk.version_of(game, at or None))
     sealed = "(opened when the game ends)"
     rows = [(one.entry, one.at, one.who or sealed, one.what or "", one.why or "") for one in reads]
     out.table(("Entry", "When", "Who", "What", "Why"), rows)

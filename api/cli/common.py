@@ -59,6 +59,9 @@ QueueUrl = Annotated[
     str, typer.Option("--queue", envvar="ROOKERY_QUEUE", help="URL of its queue's server, if that is another one.")
 ]
 GameId = Annotated[str, typer.Argument(help="The id of the game.", show_default=False)]
+Moment = Annotated[
+    str, typer.Option("--at", help="An entry, or a time: what there was then, without hindsight.", show_default="now")
+]
 SeatName = Annotated[str, typer.Option("--seat", help="Speak for and see what this seat sees: its id, or its House.")]
 TokenText = Annotated[str, typer.Option("--token", help="Speak for and see what this token's owner sees.")]
 

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from api.cli.common import DISAGREES, Data, Json, Out, QueueUrl, StoreUrl, plain, usage
-from api.cli.place import place
+from api.cli.common import DISAGREES, Data, Json, Moment, Out, QueueUrl, StoreUrl, plain, usage
+from api.cli.place import Place, place
 from api.engines import NoEngine, Radius, compare
 from events.bundle import is_bundle, unpack
 from events.export import export_game
@@ -20,6 +20,7 @@ MOST_TOLD = 20
 
 def diff(
     games: Annotated[list[str], typer.Argument(help="Games or exported files; all games without any.")] = [],  # noqa: B006 - typer copies it
+    at: Moment = "",
     engine: Annotated[str, typer.Option(help="Another checkout, or where it is installed.", show_default=False)] = "",
     data: Data = "",
     store: StoreUrl = "",
@@ -39,7 +40,7 @@ def diff(
         with place(data, store, queue) as here:
             for game in stored or here.desk.store.games():
                 here.settle(game)
-                found.append(_compare(game, list(export_game(here.desk.store, game)), Path(engine)))
+                found.append(_compare(game, _stored(here, game, at), Path(engine)))
     touched = [one for one in found if one.differing]
     for one in found:
         _tell(out, one)
@@ -54,6 +55,10 @@ def _compare(game: str, lines: list[bytes], engine: Path) -> Radius:
         return compare(game, lines, engine)
     except NoEngine as error:
         raise usage(str(error)) from error
+
+
+def _stored(here: Place, game: str, at: str) -> list[bytes]:
+    return list(export_game(here.desk.store, game, at=here.desk.version_of(game, at) if at else None))
 
 
 def _file(path: Path) -> list[bytes]:

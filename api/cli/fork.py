@@ -17,7 +17,7 @@ from events.envelope import Refused
 
 def fork(
     game: GameId,
-    at: Annotated[int | None, typer.Option(help="The version to begin with.", show_default="the present one")] = None,
+    at: Annotated[str, typer.Option(help="The entry or the time to begin with.", show_default="the present one")] = "",
     seat: SeatName = "",
     purpose: Annotated[str, typer.Option(help="What it is for; shown wherever the fork is.")] = "analysis",
     name: Annotated[str, typer.Option("--as", help="The id of the fork.", show_default="a random one")] = "",
@@ -44,7 +44,7 @@ def fork(
             here.desk,
             game,
             caller,
-            at=at,
+            at=here.desk.version_of(game, at) if at else None,
             purpose=purpose,
             name=name or None,
             seats=_seats(here, game, sits) if sits else None,

@@ -9,7 +9,20 @@ from typing import Annotated, Any
 
 import typer
 
-from api.cli.common import REFUSED, Data, Failure, GameId, Json, Out, QueueUrl, SeatName, StoreUrl, TokenText, usage
+from api.cli.common import (
+    REFUSED,
+    Data,
+    Failure,
+    GameId,
+    Json,
+    Moment,
+    Out,
+    QueueUrl,
+    SeatName,
+    StoreUrl,
+    TokenText,
+    usage,
+)
 from api.cli.place import place
 from api.desk import NotAllowed
 from domain.kernel.joint import CloseShares, CommitShare, OpenShare, share_commitment
@@ -17,6 +30,7 @@ from domain.thrones.prose import Prose
 from domain.thrones.refusals import explain
 from domain.thrones.state import State
 from events.envelope import Refused, encode
+from events.notes import join_notes
 
 
 def key(data: Data = "", store: StoreUrl = "", queue: QueueUrl = "", json: Json = False) -> None:
@@ -28,15 +42,31 @@ def key(data: Data = "", store: StoreUrl = "", queue: QueueUrl = "", json: Json 
     out.document({"name": found.name, "key": found.text()})
 
 
-def checkpoint(game: GameId, data: Data = "", store: StoreUrl = "", queue: QueueUrl = "", json: Json = False) -> None:
+def checkpoint(
+    game: GameId, at: Moment = "", data: Data = "", store: StoreUrl = "", queue: QueueUrl = "", json: Json = False
+) -> None:
     """Print a signed checkpoint: how long the record of a game is, and the digest of its last entry."""
     out = Out(json)
     with place(data, store, queue) as here:
         here.caller(game)
         here.settle(game)
-        version, note = here.desk.checkpoint(game)
+        version, note = here.desk.checkpoint(game, here.desk.version_of(game, at) if at else None)
     out.say(note.removesuffix("\n"))
     out.document({"game": game, "version": version, "checkpoint": note})
+
+
+def checkpoints(
+    game: GameId, at: Moment = "", data: Data = "", store: StoreUrl = "", queue: QueueUrl = "", json: Json = False
+) -> None:
+    """Print every signed checkpoint that was handed out for a game; the server keeps them and replaces none."""
+    out = Out(json)
+    with place(data, store, queue) as here:
+        here.caller(game)
+        here.settle(game)
+        version = here.desk.version_of(game, at or None)
+        kept = here.desk.checkpoints(game, version)
+    out.say(join_notes(one.note for one in kept).removesuffix("\n"))
+    out.document({"game": game, "version": version, "checkpoints": kept})
 
 
 def contribute(

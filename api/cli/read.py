@@ -88,14 +88,11 @@ def log(
     with place(data, store, queue) as here:
         caller = here.caller(game, seat, token)
         here.settle(game)
-        current = here.desk.store.version(game)
-        end = here.desk.version_at(game, at or None)
-        if not 0 <= after <= current or (end is not None and not 0 <= end <= current):
-            raise NoSuchVersion(after if end is None else end, current)
-        if end is not None:
-            count = max(0, end - after) if count is None else min(count, max(0, end - after))
+        end = here.desk.version_of(game, at or None)
+        if not 0 <= after <= end:
+            raise NoSuchVersion(after, end)
         prose = Prose(here.desk.edition(here.desk.line(game).state))
-        for entry in here.desk.log(game, caller, after, count) if count != 0 else ():
+        for entry in here.desk.log(game, caller, after, count, end):
             if json:
                 entries.append(plain(entry))
                 continue
@@ -111,12 +108,14 @@ def log(
                 out.say(f"  {sentence}", style="strike" if entry.struck else "")
             if entry.checkpoint:
                 out.say(textwrap.indent(entry.checkpoint, "    "))
-    out.document({"game": game, "version": current, "entries": entries})
+    out.document({"game": game, "version": end, "entries": entries})
 
 
 def replay(
     game: GameId,
-    to: Annotated[str, typer.Option(help="Stop at this entry, or at the last one received by this time.")] = "",
+    to: Annotated[
+        str, typer.Option("--to", "--at", help="Stop at this entry, or at the last one received by this time.")
+    ] = "",
     seat: SeatName = "",
     token: TokenText = "",
     data: Data = "",
@@ -129,11 +128,7 @@ def replay(
     with place(data, store, queue) as here:
         caller = here.caller(game, seat, token)
         here.settle(game)
-        current = here.desk.store.version(game)
-        wanted = here.desk.version_at(game, to or None)
-        end = current if wanted is None else wanted
-        if not 0 <= end <= current:
-            raise NoSuchVersion(end, current)
+        end = here.desk.version_of(game, to or None)
         with out.progress("Entries", end) as progress:
             seen, facts, seconds = _folded(here, game, end, caller, progress)
     out.say(f"{game}: {end} entries with {facts} facts lead to")

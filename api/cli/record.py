@@ -19,6 +19,7 @@ from api.cli.common import (
     Failure,
     GameId,
     Json,
+    Moment,
     Out,
     QueueUrl,
     SeatName,
@@ -32,9 +33,10 @@ from api.proving import Proof, prove, prove_file, read_note
 from api.sharing import adopt
 from domain.thrones.state import State
 from events.bundle import is_bundle, unpack
-from events.evidence import Finding
-from events.export import export_game, import_game
+from events.evidence import Finding, Note
+from events.export import Imported, export_game, import_game
 from events.notes import Verifier
+from events.store import Store
 from events.verify import Report, verify_store
 
 
@@ -73,7 +75,8 @@ def verify(
                 report = verify_store(desk.store, desk.judge, game, progress)
             if report.disagreement is not None:
                 _disagree(game, report)
-            proof = prove(list(export_game(desk.store, game)), notes, keys)
+            kept = [Note(f"checkpoint {one.size} of the store", one.note) for one in desk.store.checkpoints(game)]
+            proof = prove(list(export_game(desk.store, game)), notes, keys, None, kept)
     _conclude(out, game, proof)
 
 
@@ -135,6 +138,7 @@ def export(
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file if there is one.")] = False,
     token: TokenText = "",
     as_bundle: Annotated[bool, typer.Option("--bundle", help="One file with log, boards and checkpoints.")] = False,
+    at: Moment = "",
     why: Annotated[str, typer.Option(help="Why every secret of a running game is written out; it is recorded.")] = "",
     data: Data = "",
     store: StoreUrl = "",
@@ -150,6 +154,8 @@ def export(
     with place(data, store, queue) as here:
         caller = here.caller(game, seat, token)
         here.settle(game)
+        if at:
+            here.desk.version_of(game, at)
         state: State = here.desk.line(game).state
         full = caller.role == "operator" and not public
         if full and state.charter.edition and not state.is_disclosed:
@@ -159,19 +165,20 @@ def export(
                     " --public or --seat."
                 )
             bench(here).write_down(game, caller, "a full export, every secret included", why)
+        end = here.desk.version_of(game, at) if at else None
         player = None if public else here.desk.house_of(state, caller)
         seats = (caller.seat,) if caller.seat and not public else ()
         count = 0
         what = "with every secret" if full else f"as {player} sees it" if player else "as everybody sees it"
         if as_bundle:
             with _sink(file) as sink:
-                count = sink.write(bundle(here.desk, game, full=full, player=player, seats=seats))
+                count = sink.write(bundle(here.desk, game, full=full, player=player, seats=seats, at=end))
             if file != "-":
                 out.say(f"{game}: {count} bytes in {file}, {what}.")
             out.document({"game": game, "file": file, "bytes": count, "full": full, "player": player})
             return
         with _sink(file) as sink, out.progress("Lines", None) as progress:
-            for line in export_game(here.desk.store, game, full=full, player=player, seats=seats):
+            for line in export_game(here.desk.store, game, full=full, player=player, seats=seats, at=end):
                 sink.write(line)
                 count += 1
                 progress(count)
@@ -212,8 +219,7 @@ def import_(
         if file == "-":
             done = import_game(here.desk.store, sys.stdin.buffer, name or None)
         else:
-            lines = unpack(Path(file).read_bytes()).lines if is_bundle(Path(file)) else _lines(Path(file))
-            done = import_game(here.desk.store, lines, name or None)
+            done = _taken_in(here.desk.store, Path(file), name or None)
         here.desk.ring(done.game)
         here.settle(done.game)
         adopt(here.desk, done.game)
@@ -221,6 +227,14 @@ def import_(
     out.say(f"Game {done.game} is here with {done.version} entries; {done.unruled} submissions waited for a ruling.")
     out.say("Give its seats tokens with: rookery token GAME SEAT")
     out.document({"game": done.game, "version": version, "imported": done.version, "unruled": done.unruled})
+
+
+def _taken_in(store: Store, path: Path, name: str | None) -> Imported:
+    """A file in the store; of a bundle with its checkpoints."""
+    if not is_bundle(path):
+        return import_game(store, _lines(path), name)
+    found = unpack(path.read_bytes())
+    return import_game(store, found.lines, name, found.kept)
 
 
 def _lines(path: Path) -> Iterator[bytes]:

@@ -129,19 +129,18 @@ def perspective(request: Request, game: str, house: str, at: str | None = None, 
         says="Who has read secrets by privilege: that it happened, and once it is open, who, what and why",
         gives={200: wire.SecretsReadList, 304: None},
         token="any",
-        headers=(IF_NONE_MATCH,),
-        fails=(401, 403, 404),
+        headers=(AT, IF_NONE_MATCH),
+        fails=(400, 401, 403, 404),
     ),
 )
-def secrets_read(request: Request, game: str) -> Response:
+def secrets_read(request: Request, game: str, at: str | None = None) -> Response:
     """Open at the end of the game, or at once where the charter says so."""
-    desk = desk_of(request)
     caller_of(request, game)
-    version = desk.store.version(game)
+    version = version_of(request, game, at)
     known = unchanged(request, etag(version))
     if known is not None:
         return known
-    return reading(wire.SecretsReadList(game, version, bench_of(request).reads(game)), etag(version))
+    return reading(wire.SecretsReadList(game, version, bench_of(request).reads(game, version)), etag(version))
 
 
 # Plans

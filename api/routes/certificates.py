@@ -7,8 +7,8 @@ from starlette.responses import Response
 
 from api import wire
 from api.certificate import Certificate, as_text, certify
-from api.dependencies import caller_of, desk_of, etag, reading, reading_headers, unchanged
-from api.openapi import IF_NONE_MATCH, Header, describe
+from api.dependencies import caller_of, desk_of, etag, reading, reading_headers, unchanged, version_of
+from api.openapi import AT, IF_NONE_MATCH, Header, describe
 
 router = APIRouter()
 
@@ -21,16 +21,16 @@ ACCEPT = Header("Accept", "header", "text/plain for one text that explains itsel
         says="A ruling explained: who, each rule with its text, the arithmetic, the draws, the board before and after",
         gives={200: Certificate, 304: None},
         token="any",
-        headers=(ACCEPT, IF_NONE_MATCH),
+        headers=(ACCEPT, AT, IF_NONE_MATCH),
         fails=(400, 401, 403, 404),
     ),
 )
-def certificate(request: Request, game: str, seq: int) -> Response:
-    """As far as the caller may see it."""
+def certificate(request: Request, game: str, seq: int, at: str | None = None) -> Response:
+    """As far as the caller may see it; with ``at`` without what later entries say of it."""
     desk = desk_of(request)
     caller = caller_of(request, game)
     as_plain = "text/plain" in request.headers.get("accept", "")
-    found = certify(desk, game, caller, seq)
+    found = certify(desk, game, caller, seq, None if at is None else version_of(request, game, at))
     proven = "-proven" if any(one.salt for one in found.draws) else ""
     struck = f"-struck-{found.struck.by}" if found.struck else ""
     tag = etag(seq, f"{struck}{proven}{'-text' if as_plain else ''}")

@@ -24,12 +24,13 @@ from api.dependencies import (
     reading,
     seen_of,
     unchanged,
+    version_of,
     wait_of,
     watch_of,
 )
 from api.desk import Desk, LogEntry
 from api.errors import Edge, RefusedRuling, refused
-from api.openapi import IF_MATCH, IF_NONE_MATCH, KEY, PREFER, SEEN, describe
+from api.openapi import AT, IF_MATCH, IF_NONE_MATCH, KEY, PREFER, SEEN, describe
 from api.tokens import ORGANISER, Caller
 from domain.kernel.commands import PassDeadline
 from domain.thrones.prose import Prose
@@ -158,19 +159,20 @@ def _ruled(desk: Desk, caller: Caller, receipt: Receipt, seconds: int) -> Respon
         says="What became of a submission",
         gives={200: wire.SubmissionStatus, 304: None},
         token="any; what was secret and refused is told in full to its author only",
-        headers=(IF_NONE_MATCH,),
-        fails=(401, 403, 404),
+        headers=(AT, IF_NONE_MATCH),
+        fails=(400, 401, 403, 404),
     ),
 )
-def command_status(request: Request, game: str, inbox: str) -> Response:
-    """Pending, or the ruling as the caller may read it."""
+def command_status(request: Request, game: str, inbox: str, at: str | None = None) -> Response:
+    """Pending, at that version or now, or the ruling as the caller may read it."""
     desk = desk_of(request)
     caller = caller_of(request, game)
     number = int(inbox.partition("-")[0]) if _INBOX.fullmatch(inbox) else 0
     if not 0 < number <= desk.store.inbox_length(game):
         raise Edge(404, "submission-unknown", f"This game has no submission {inbox!r}.", submission=inbox)
+    version = None if at is None else version_of(request, game, at)
     ruling, refusal = _status(desk, game, caller, inbox)
-    if ruling is None:
+    if ruling is None or (version is not None and ruling.seq > version):
         return answer(wire.SubmissionStatus(game, inbox, "pending"), headers={"Retry-After": "1"})
     tag = etag(ruling.seq)
     told = wire.SubmissionStatus(game, inbox, "ruled", ruling, refusal)

@@ -22,14 +22,14 @@ router = APIRouter()
 
 
 class ForkOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A fork to be made, of the present version or of that ``at`` an earlier entry.
+    """A fork to be made, of the present version or of that ``at`` an earlier entry or time.
 
     ``purpose`` is shown wherever the fork is. ``seats`` maps seat ids to Houses; without it every House gets a seat.
     The fork of the organiser or an arbiter has everything as it was, and needs a ``why`` while the game runs; with
     ``redraw`` it begins with what everybody could see, as a seat's begins with what that seat could see.
     """
 
-    at: int | None = None
+    at: int | str | None = None
     purpose: Annotated[str, msgspec.Meta(max_length=MOST_PURPOSE)] = ""
     game: str | None = None
     seats: Annotated[dict[str, str], msgspec.Meta(min_length=1)] | None = None
@@ -82,7 +82,7 @@ def _make(desk: Desk, game: str, caller: Caller, order: ForkOrder, key: str) -> 
         desk,
         game,
         caller,
-        at=order.at,
+        at=None if order.at is None else desk.version_of(game, str(order.at)),
         purpose=order.purpose,
         name=name,
         seats=order.seats,

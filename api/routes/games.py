@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from datetime import datetime
 
 import msgspec
 from fastapi import APIRouter, Request
@@ -130,13 +131,19 @@ def summary(request: Request, game: str, at: str | None = None) -> Response:
         says="Which tokens were issued, by whom and when (not the tokens)",
         gives={200: wire.TokenIssues},
         token="any",
-        fails=(401, 403, 404),
+        headers=(AT,),
+        fails=(400, 401, 403, 404),
     ),
 )
-def token_issues(request: Request, game: str) -> Response:
+def token_issues(request: Request, game: str, at: str | None = None) -> Response:
     """For everybody, since whoever can issue a seat's token can sit down there."""
+    desk = desk_of(request)
     caller_of(request, game)
-    return answer(wire.TokenIssues(game, desk_of(request).tokens.issues(game)))
+    issues = desk.tokens.issues(game)
+    if at is not None:
+        moment = desk.moment_of(game, at)
+        issues = tuple(one for one in issues if datetime.fromisoformat(one.at) <= moment)
+    return answer(wire.TokenIssues(game, issues))
 
 
 @router.post(

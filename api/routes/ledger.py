@@ -15,6 +15,7 @@ from api.dependencies import (
     caller_of,
     desk_of,
     etag,
+    needing,
     reading,
     reading_headers,
     token_of,
@@ -25,7 +26,8 @@ from api.dependencies import (
 from api.desk import Desk, NoSuchVersion
 from api.errors import Edge
 from api.openapi import AT, IF_NONE_MATCH, LAST_EVENT, Header, describe
-from api.tokens import Caller
+from api.routes.proof import EVERY_SECRET, SECRETS, SECRETS_OF_ALL, WHY, write_down
+from api.tokens import ARBITER, ORGANISER, Caller
 from domain.thrones.prose import Prose
 from domain.thrones.state import State
 from events.errors import StoreAway
@@ -41,12 +43,14 @@ AFTER = Header("after", "query", "entries behind this version", "integer")
 LIMIT = Header("limit", "query", f"at most so many entries, {MOST_ENTRIES} or fewer", "integer")
 
 
-def _rulings(desk: Desk, game: str, caller: Caller, after: int, count: int | None) -> Iterator[wire.Ruling]:
-    """Entries for the caller's eyes."""
+def _rulings(
+    desk: Desk, game: str, caller: Caller, after: int, count: int | None, at: int | None = None
+) -> Iterator[wire.Ruling]:
+    """Entries for the caller's eyes, marked as struck out where they were at ``at``."""
     state: State = desk.line(game).state
     house = desk.house_of(state, caller)
     prose = Prose(desk.edition(state))
-    struck = desk.struck_out(game)
+    struck = desk.struck_out(game, at)
     for stored in desk.store.entries(game, after, count):
         read = desk.marked(game, desk.readable(stored, house, prose), struck)
         yield wire.ruling(read, desk.shown(stored, house))
@@ -69,21 +73,19 @@ def log(
     limit: Annotated[int, Query(ge=1, le=MOST_ENTRIES)] = MOST_ENTRIES,
     at: str | None = None,
 ) -> Response:
-    """Each with its English and its stored bytes; with ``at`` up to that entry."""
+    """Each with its English and its stored bytes; with ``at`` up to that entry, and without later rewinds."""
     desk = desk_of(request)
     caller = caller_of(request, game)
-    current = desk.store.version(game)
     version = version_of(request, game, at)
-    if after > version or version > current:
-        raise NoSuchVersion(max(after, version), min(current, version))
-    known = unchanged(request, etag(version) if at is None else etag(version, f"-of-{current}"))
+    if after > version:
+        raise NoSuchVersion(after, version)
+    known = unchanged(request, etag(version))
     if known is not None:
         return known
     count = min(limit, version - after)
-    entries = tuple(_rulings(desk, game, caller, after, count)) if count else ()
+    entries = tuple(_rulings(desk, game, caller, after, count, version)) if count else ()
     following = after + count if after + count < version else None
-    tag = etag(version) if at is None else etag(version, f"-of-{current}")
-    return reading(wire.Log(game, version, after, following, entries), tag)
+    return reading(wire.Log(game, version, after, following, entries), etag(version))
 
 
 @router.get(
@@ -92,18 +94,18 @@ def log(
         says="One ledger entry",
         gives={200: wire.Ruling, 304: None},
         token="any",
-        headers=(IF_NONE_MATCH,),
+        headers=(AT, IF_NONE_MATCH),
         fails=(400, 401, 403, 404),
     ),
 )
-def entry(request: Request, game: str, seq: int) -> Response:
-    """As the caller may read it."""
+def entry(request: Request, game: str, seq: int, at: str | None = None) -> Response:
+    """As the caller may read it; with ``at`` without a later rewind that strikes it out."""
     desk = desk_of(request)
     caller = caller_of(request, game)
-    version = desk.store.version(game)
+    version = version_of(request, game, at)
     if not 0 < seq <= version:
         raise NoSuchVersion(seq, version)
-    ruling = next(_rulings(desk, game, caller, seq - 1, 1))
+    ruling = next(_rulings(desk, game, caller, seq - 1, 1, version))
     tag = etag(seq, f"-struck-{ruling.struck.by}" if ruling.struck else "")
     return unchanged(request, tag) or reading(ruling, tag)
 
@@ -113,22 +115,35 @@ def entry(request: Request, game: str, seq: int) -> Response:
     openapi_extra=describe(
         says="The whole game for the caller's eyes, one JSON document a line, to be checked without a server",
         gives={200: wire.LINES, 304: None},
-        token="any",
-        headers=(IF_NONE_MATCH,),
-        fails=(401, 403, 404),
+        token="any; secrets need that of the organiser, the operator or an arbiter",
+        headers=(AT, SECRETS, WHY, IF_NONE_MATCH),
+        fails=(400, 401, 403, 404, 422),
     ),
 )
-def export(request: Request, game: str) -> Response:
-    """A seat gets its own submissions and secrets; nobody gets the pepper."""
+def export(request: Request, game: str, at: str | None = None, secrets: bool = False, why: str = "") -> Response:
+    """A seat gets its own submissions and secrets; with ``at`` up to that entry.
+
+    With ``secrets`` organiser and operator get everything, to be imported elsewhere, and an arbiter what is sealed for
+    any House, without seed and decks. That is a read by privilege.
+    """
     desk = desk_of(request)
     caller = caller_of(request, game)
-    tag = etag(desk.store.version(game))
+    version = version_of(request, game, at)
+    if secrets:
+        needing(caller, (ORGANISER, "operator", ARBITER), "the organiser or an arbiter")
+        write_down(desk, game, caller, SECRETS_OF_ALL if caller.role == ARBITER else EVERY_SECRET, why)
+        version = version_of(request, game, at)
+    tag = etag(version, "-secrets" if secrets else "")
     known = unchanged(request, tag)
     if known is not None:
         return known
-    house = desk.house_of(desk.line(game).state, caller)
-    seats = () if caller.seat is None else (caller.seat,)
-    lines = export_game(desk.store, game, full=False, player=house, seats=seats)
+    state: State = desk.line(game).state
+    full = secrets and caller.role != ARBITER
+    house = desk.house_of(state, caller)
+    seats = tuple(state.charter.seats) if secrets else () if caller.seat is None else (caller.seat,)
+    lines = export_game(
+        desk.store, game, full=full, player=house, seats=seats, privileged=secrets and not full, at=version
+    )
     return StreamingResponse(lines, 200, reading_headers(tag), wire.LINES)
 
 

@@ -188,7 +188,7 @@ class Bench:
         hidden = state.hidden
         if not now.is_disclosed:
             hidden = msgspec.structs.replace(hidden, seed="", former=(), decks={}, stated={})
-        known = view(state, house, THRONES.decisions(state, replaceable=True))
+        known = view(state, house, THRONES.decisions(state, replaceable=True), THRONES.held)
         return Perspective(game, line.version, house, known, THRONES.public(state), hidden)
 
     # Plans

@@ -493,7 +493,7 @@ class Desk:
         line = self.line(game, at)
         state: State = line.state
         house = self.house_of(state, caller)
-        return line.version, view(state, house, THRONES.decisions(state, replaceable=True))
+        return line.version, view(state, house, THRONES.decisions(state, replaceable=True), THRONES.held)
 
     def owes(self, game: str, caller: Caller) -> tuple[int, tuple[Owed, ...]]:
         """The version and what the caller's seat owes now, with every legal answer."""

@@ -17,6 +17,7 @@ from domain.kernel.joint import CloseShares
 from domain.thrones import options as o
 from domain.thrones.charter import Arbitration, Charter
 from domain.thrones.commands import AnyAnswer
+from domain.thrones.doubt import Held
 from domain.thrones.march_options import Marches
 from domain.thrones.notation import format_answer
 from domain.thrones.procedures.mustering import MusterOptions
@@ -151,6 +152,7 @@ class Question(msgspec.Struct, frozen=True):
     default: AnyAnswer
     facts: dict[str, Any]
     notation: Notation
+    waits_for: tuple[Held, ...] = ()
 
 
 class Owes(msgspec.Struct, frozen=True):
@@ -393,6 +395,7 @@ def question(owed: Owed) -> Question:
         default=owed.default,
         facts=owed.facts,
         notation=Notation(_text(owed, owed.default), _examples(owed)),
+        waits_for=owed.waits_for,
     )
 
 

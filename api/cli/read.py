@@ -49,6 +49,8 @@ def show(
     out.say(picture(seen))
     for one in seen.owes:
         out.say(_owed(one))
+        if one.waits_for:
+            out.say(f"  {_waits(seen.position, one)}")
     out.document({"game": game, "version": version, "view": seen})
 
 
@@ -67,6 +69,13 @@ def _owed(one: Owed) -> str:
     default = format_answer(one.default)
     state = "is answered and may be answered anew" if one.answered else "waits for your answer"
     return f"\nQuestion {one.question}, {one.kind}, {state} [{rules}]\n  a missed deadline gives: {default}"
+
+
+def _waits(state: State, one: Owed) -> str:
+    """Why a question cannot be answered yet."""
+    doubts = sorted({name for held in one.waits_for for name in held.names})
+    params = {"appeals": [held.appeal for held in one.waits_for], "doubts": doubts}
+    return explain("appeal-open", params, Prose(THRONES.rules_of(state).edition))
 
 
 def log(

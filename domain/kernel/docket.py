@@ -24,7 +24,10 @@ class Given(msgspec.Struct, frozen=True):
 
 
 class Appeal(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An appeal of a player against the ruling of an entry. While it is open the game, or what is in doubt, stands still."""
+    """An appeal of a player against the ruling of an entry. While it is open the game stands still.
+
+    Where the charter says so, only what rests on a :class:`Doubt` does.
+    """
 
     number: int
     against: int
@@ -321,7 +324,9 @@ def evolve_docket(docket: Docket, fact: Fact) -> Docket:
                 change(one, outcome=fact.outcome, opinion=fact.opinion) if one.number == fact.number else one
                 for one in docket.appeals
             )
-            return change(docket, appeals=ruled, doubts=tuple(one for one in docket.doubts if one.appeal != fact.number))
+            return change(
+                docket, appeals=ruled, doubts=tuple(one for one in docket.doubts if one.appeal != fact.number)
+            )
         case InDoubt():
             others = (one for one in docket.doubts if one.appeal != fact.doubt.appeal)
             return change(docket, doubts=tuple(sorted((*others, fact.doubt), key=lambda one: one.appeal)))

@@ -7,7 +7,7 @@ from domain.thrones.edition import Edition
 from domain.thrones.game import Game
 from domain.thrones.notation import format_answer, short_order
 from domain.thrones.pieces import TOKEN_OF_TRACK, TRACKS, AreaId
-from domain.thrones.prose import Prose
+from domain.thrones.prose import Prose, part_in_words
 from domain.thrones.state import State
 from domain.thrones.view import View
 
@@ -96,6 +96,9 @@ def _docket(state: State, prose: Prose) -> str:
         f"  appeal {one.number} of {prose.name(one.player)} against entry {one.against} is open"
         for one in state.docket.open_appeals
     ]
+    for doubt in state.docket.doubts:
+        parts = "everything" if doubt.everything else ", ".join(part_in_words(prose, name) for name in doubt.names)
+        rows.append(f"    it leaves in doubt: {parts or 'nothing that is asked about'}")
     return "\n".join(["Arbiter", *rows]) if rows else ""
 
 

@@ -200,14 +200,14 @@ def footprint(ruleset: Ruleset[State], edition: Edition, state: State, answer: A
     options = _encode([decision.options, decision.secret, decision.facts])
     game.state.hidden.seen.get(answer.player)
     game.state.hidden.tides.get(answer.player)
-    _look_at_fight(game)
-    _look_at_neutral_force(game, stack)
+    look_at_fight(game)
+    look_at_neutral_force(game, stack)
     frame: Any = TracedFrame(stack[-1], reads)
     if isinstance(question, Wait):
         _trace(game, stack, getattr(frame, question.then)(game, answer))
         if state.combat is None:
-            _look_at_fight(game)
-        _look_at_neutral_force(game, stack)
+            look_at_fight(game)
+        look_at_neutral_force(game, stack)
     else:
         frame.weighed(game)
     return Footprint(options, reads.noted)
@@ -221,7 +221,7 @@ def _check(decision: Any, answer: Any) -> None:
         decision.check(answer)
 
 
-def _look_at_fight(game: TracingGame) -> None:
+def look_at_fight(game: Any) -> None:
     """Whoever decides in a combat, or begins one, looks at what it will be decided by (2E-CBT-18 to 2E-CBT-28)."""
     state = game.state
     combat = state.combat
@@ -237,7 +237,7 @@ def _look_at_fight(game: TracingGame) -> None:
     state.tokens.get(BLADE)
 
 
-def _look_at_neutral_force(game: TracingGame, stack: list[Procedure]) -> None:
+def look_at_neutral_force(game: Any, stack: list[Procedure]) -> None:
     """Whoever asks for support against a neutral force, or is asked, looks at what it would add (2E-NEU-6)."""
     for frame in stack[-1:]:
         if isinstance(frame, MarchOrders) and frame.target:
@@ -245,7 +245,7 @@ def _look_at_neutral_force(game: TracingGame, stack: list[Procedure]) -> None:
             _look_at_support(game, frame.target)
 
 
-def _look_at_support(game: TracingGame, target: str) -> None:
+def _look_at_support(game: Any, target: str) -> None:
     for areas in eligible_orders(game, target).values():
         for area in areas:
             game.state.units_in(area)

@@ -168,6 +168,22 @@ def _offered(p: Prose, x: docket.AnswerOffered) -> str:
     return f"{what} is asked anew; what differs: {', '.join(x.differs)}."
 
 
+def part_in_words(p: Prose, name: str) -> str:
+    """A part of a position that an appeal leaves in doubt."""
+    field, _, key = name.removesuffix("]").partition("[")
+    what = PARTS.get(field, field)
+    return what.format(p.name(key)) if key and "{}" in what else f"{what} ({p.name(key)})" if key else what
+
+
+def _in_doubt(p: Prose, x: docket.InDoubt) -> str:
+    doubt = x.doubt
+    if doubt.everything:
+        return f"Appeal {doubt.appeal} leaves everything in doubt: the game stands still."
+    if not doubt.names:
+        return f"Appeal {doubt.appeal} leaves nothing in doubt that a later answer rests on."
+    return f"Appeal {doubt.appeal} leaves in doubt: {', '.join(part_in_words(p, name) for name in doubt.names)}."
+
+
 def _reads(p: Prose, x: docket.SecretsReadOpened) -> str:
     told = "; ".join(f"entry {one.entry}, {one.who}: {one.what}, because {_clause(one.why)}" for one in x.reads)
     return f"Secrets were read by privilege: {told}."
@@ -177,6 +193,39 @@ def _clause(text: str) -> str:
     """What somebody wrote, for the middle of a sentence."""
     return " ".join(text.split()).rstrip(".")
 
+
+PARTS = {
+    "answers": "{}'s sealed answer",
+    "areas": "where {} stands",
+    "bids": "{}'s bid",
+    "combat": "the combat",
+    "decks": "the {} deck",
+    "discards": "{}'s discards",
+    "forces": "{}'s forces",
+    "garrisons": "the garrison of {}",
+    "hands": "{}'s hand",
+    "holder": "who holds {}",
+    "laid": "{}'s orders",
+    "march": "the march",
+    "neutral": "the neutral force of {}",
+    "orders": "the order in {}",
+    "owned": "{}'s Power tokens on the board",
+    "power": "{}'s Power",
+    "power_tokens": "the Power token in {}",
+    "procedure": "what it began ({})",
+    "prohibited": "forbidden orders",
+    "seen": "the card that {} has seen",
+    "supply": "{}'s supply",
+    "threat": "the wildling threat",
+    "tides": "{}'s Tides card",
+    "tokens": "who holds {}",
+    "tracks": "the {} track",
+    "units": "the units in {}",
+    "used": "whether {} is used",
+    "westeros_cards": "the Westeros card {}",
+    "westeros_discards": "the discards of Westeros deck {}",
+}
+"""Parts of a position by name."""
 
 SENTENCES: dict[type[kernel.Fact], Callable[[Prose, Any], str]] = {
     kernel.Answered: _answered,

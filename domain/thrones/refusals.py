@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from domain.thrones.notation import short_order
-from domain.thrones.prose import Prose
+from domain.thrones.prose import Prose, part_in_words
 
 Params = Mapping[str, Any]
 
@@ -120,6 +120,13 @@ def _unknown(what: str, field: str) -> Callable[[Prose, Params], str]:
     return write
 
 
+def _appeal_open(p: Prose, x: Params) -> str:
+    if not x.get("doubts"):
+        return f"The game stands still until appeal {_plain(x['appeals'])} is ruled on."
+    doubts = ", ".join(part_in_words(p, name) for name in x["doubts"])
+    return f"This waits until appeal {_plain(x['appeals'])} is ruled on, for it rests on what is in doubt: {doubts}."
+
+
 SENTENCES: dict[str, Callable[[Prose, Params], str]] = {
     # Arbiters and appeals
     "no-such-entry": lambda p, x: f"There is no entry {x['entry']} to go back to; the last one is {x['last']}.",
@@ -143,7 +150,7 @@ SENTENCES: dict[str, Callable[[Prose, Params], str]] = {
     "not-a-case": lambda p, x: f"That cannot be written as a case: {x['problem']}.",
     "reason-missing": lambda p, x: "An act of the arbiter comes with its reason.",
     "why-missing": lambda p, x: "Whoever reads secrets says why; it is written down.",
-    "appeal-open": lambda p, x: f"The game stands still until appeal {_plain(x['appeals'])} is ruled on.",
+    "appeal-open": _appeal_open,
     "pinned-to-another-engine": lambda p, x: (
         f"The game is to be ruled by the engine {x['engine']}; here {x['known']} runs. The organiser can amend it."
     ),

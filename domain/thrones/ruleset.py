@@ -26,7 +26,7 @@ from domain.kernel.arbiter import (
 from domain.kernel.chance import commitment, shuffled
 from domain.kernel.commands import Command, PassDeadline, StateDraws
 from domain.kernel.decision import Answer, Decision
-from domain.kernel.docket import Docket, Forked, GameNamed, SharesWanted
+from domain.kernel.docket import Docket, Forked, GameNamed, InDoubt, SharesWanted
 from domain.kernel.joint import CloseShares, CommitShare, OpenShare, joint_seed, take_share
 from domain.kernel.procedure import Procedure
 from domain.kernel.refusal import Refusal
@@ -44,6 +44,7 @@ from domain.kernel.ruleset import (
 from domain.kernel.shared import OpenSharedSeed, SharedSeed, Stage, open_shared_seed
 from domain.thrones.charter import ENGINE, Charter
 from domain.thrones.commands import AnyAnswer, HouseAnswer
+from domain.thrones.doubt import Held, answer_of, doubt_after, held, held_by_ruling, in_doubt
 from domain.thrones.edition import Edition
 from domain.thrones.editions.second import SECOND_EDITION
 from domain.thrones.evolve import EVOLVERS, evolve, redacted
@@ -205,7 +206,26 @@ class Thrones:
             game = self.rules_of(ruling.state).game(ruling.state)
             open_reads(game, past)
             ruling = Ruling((*ruling.facts, *game.facts), game.state)
-        return ruling
+        return self._in_doubt(state, ruling, past)
+
+    def _in_doubt(self, state: State, ruling: Ruling[State], past: Past | None) -> Ruling[State]:
+        """What open appeals leave in doubt after a ruling, where that has changed and the charter tells it apart."""
+        charter = ruling.state.charter
+        if charter.arbitration.appeal_stops == "everything" or not ruling.state.docket.open_appeals:
+            return ruling
+        rules = self.rules_of(ruling.state)
+        game = rules.game(ruling.state)
+        known = {one.appeal: one for one in state.docket.doubts}
+        for appeal in ruling.state.docket.open_appeals:
+            if appeal.number not in known:
+                assert past is not None, "an appeal looks into the record"
+                doubt = in_doubt(rules, rules.edition, past, state.docket, appeal.against)
+            else:
+                doubt = doubt_after(rules, rules.edition, state, ruling.facts, known[appeal.number])
+            doubt = msgspec.structs.replace(doubt, appeal=appeal.number)
+            if doubt != known.get(appeal.number):
+                game.emit(InDoubt(doubt=doubt))
+        return Ruling((*ruling.facts, *game.facts), game.state)
 
     def _decide(self, state: State, command: Command, past: Past | None) -> Ruling[State]:
         if isinstance(command, Start):
@@ -219,8 +239,10 @@ class Thrones:
             raise Refusal("not-started")
         rules = self.rules_of(state)
         if isinstance(command, PassDeadline):
-            self._check_standstill(state)
-            return miss_deadline(rules, state, command.player, command.question)
+            self._check_standstill(state, command.player)
+            ruling = miss_deadline(rules, state, command.player, command.question)
+            self._check_ruling(state, ruling)
+            return ruling
         if isinstance(command, StateDraws):
             if state.charter.chance != "imposed":
                 raise Refusal("draws-are-not-stated-here", ("2E-GEN-17",))
@@ -230,15 +252,38 @@ class Thrones:
         if isinstance(command, ACTS):
             assert past is not None, "an arbiter looks into the record"
             return self._act(rules, state, command, past)
-        self._check_standstill(state)
         assert isinstance(command, HouseAnswer)
+        self._check_standstill(state, command.house)
         check_names(rules.edition, state, command)
-        return rule_on(rules, state, command)
+        ruling = rule_on(rules, state, command)
+        self._check_ruling(state, ruling)
+        return ruling
 
-    def _check_standstill(self, state: State) -> None:
-        """While an appeal is open nobody answers, and no deadline runs out."""
-        if state.docket.open_appeals:
+    def held(self, state: State, decision: Decision[Any]) -> tuple[Held, ...]:
+        """The open appeals that a decision has to wait for, each with what it rests on that is in doubt."""
+        if not state.docket.open_appeals:
+            return ()
+        rules = self.rules_of(state)
+        return held(rules, rules.edition, state, decision)
+
+    def _check_standstill(self, state: State, player: str) -> None:
+        """While an appeal is open nobody answers, and no deadline runs out, unless the charter lets other things go on.
+
+        What a player owes now decides, not what the answer says.
+        """
+        if not state.docket.open_appeals:
+            return
+        if state.charter.arbitration.appeal_stops == "everything":
             raise Refusal("appeal-open", appeals=[appeal.number for appeal in state.docket.open_appeals])
+        for decision in self.decisions(state, replaceable=True):
+            if decision.player == player:
+                _refuse_held(self.held(state, decision))
+
+    def _check_ruling(self, state: State, ruling: Ruling[State]) -> None:
+        """Refuse a public answer whose ruling would read what an open appeal leaves in doubt."""
+        if state.docket.doubts and (answer := answer_of(ruling.facts)) is not None:
+            rules = self.rules_of(state)
+            _refuse_held(held_by_ruling(rules, rules.edition, state, answer))
 
     def _act(self, rules: ThronesOf, state: State, command: Any, past: Past) -> Ruling[State]:
         """An act of the arbiter, or an appeal to him."""
@@ -423,6 +468,13 @@ def _dealt(command: Start) -> Charter:
     occasion = "seats/set-up" if command.charter.shared_seed is None else f"seats/set-up/{','.join(seats)}"
     houses = shuffled(command.seed, occasion, command.charter.houses)
     return msgspec.structs.replace(command.charter, seats=dict(zip(seats, houses, strict=True)))
+
+def _refuse_held(held: tuple[Held, ...]) -> None:
+    if held:
+        names = sorted({name for one in held for name in one.names})
+        params: dict[str, Any] = {"doubts": names} if names else {}
+        raise Refusal("appeal-open", appeals=[one.appeal for one in held], **params)
+
 
 
 def _is_seed(seed: str) -> bool:

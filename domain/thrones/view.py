@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from domain.kernel.decision import Decision
+from domain.thrones.doubt import Held
 from domain.thrones.evolve import redacted
 from domain.thrones.pieces import CardId, HouseId
 from domain.thrones.state import State
@@ -15,7 +17,8 @@ from domain.thrones.state import State
 class Owed(msgspec.Struct, frozen=True):
     """A decision somebody owes, with every legal answer as data, the rules, and the default of a missed deadline.
 
-    ``answered`` tells that a secret answer is in already; it may be replaced until the last one is.
+    ``answered`` tells that a secret answer is in already; it may be replaced until the last one is. ``waits_for`` are
+    the open appeals that have to be ruled on first, each with what the decision rests on that is in doubt.
     """
 
     question: int
@@ -28,6 +31,7 @@ class Owed(msgspec.Struct, frozen=True):
     default: Any
     facts: dict[str, Any]
     answered: bool = False
+    waits_for: tuple[Held, ...] = ()
 
 
 class Own(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -53,7 +57,15 @@ class View(msgspec.Struct, frozen=True):
     replaceable: tuple[Owed, ...] = ()
 
 
-def owed(state: State, decision: Decision[Any]) -> Owed:
+Waits = Callable[[State, Decision[Any]], tuple[Held, ...]]
+"""Which open appeals a decision waits for."""
+
+
+def _for_nothing(state: State, decision: Decision[Any]) -> tuple[Held, ...]:
+    return ()
+
+
+def owed(state: State, decision: Decision[Any], waits: Waits = _for_nothing) -> Owed:
     """A decision as its decider is told about it."""
     return Owed(
         question=state.question,
@@ -66,10 +78,13 @@ def owed(state: State, decision: Decision[Any]) -> Owed:
         default=decision.default,
         facts=decision.facts,
         answered=decision.player in state.hidden.answers,
+        waits_for=waits(state, decision),
     )
 
 
-def view(state: State, house: HouseId | None, decisions: tuple[Decision[Any], ...] = ()) -> View:
+def view(
+    state: State, house: HouseId | None, decisions: tuple[Decision[Any], ...] = (), waits: Waits = _for_nothing
+) -> View:
     """The view of a House, or of the public with None. ``decisions`` are those open now.
 
     Only the House's own decisions come with their options: what others may choose follows from public
@@ -84,7 +99,7 @@ def view(state: State, house: HouseId | None, decisions: tuple[Decision[Any], ..
         seen=hidden.seen.get(house),
         tides=hidden.tides.get(house),
     )
-    mine = [owed(state, decision) for decision in decisions if decision.player == house]
+    mine = [owed(state, decision, waits) for decision in decisions if decision.player == house]
     return View(
         house,
         redacted(state),

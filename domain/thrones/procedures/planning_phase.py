@@ -45,6 +45,11 @@ def assignments(game: Game, house: HouseId) -> Assignments:
     )
 
 
+def areas_and_tokens(game: Game) -> list[tuple[HouseId, int, int]]:
+    """How many areas each House could give orders in, and how many tokens it can lay (2E-PLN-9)."""
+    return [(house, len(game.state.areas_of(house)), token_limit(game, house)) for house in game.houses]
+
+
 def default_orders(game: Game, house: HouseId, options: Assignments) -> dict[AreaId, OrderId]:
     """2E-DP-42: what was kept, then the first legal unused token for each area in canonical order."""
     kept = game.state.hidden.drafts.get(house)
@@ -79,7 +84,7 @@ class PlanningPhase(Procedure, frozen=True, tag=True):
 
     def begin(self, game: Game) -> Next:
         game.emit(f.StepBegan(phase="planning", step="assign-orders"), "2E-PLN-1")
-        short = [(house, len(game.state.areas_of(house)), token_limit(game, house)) for house in game.houses]
+        short = game.recount(areas_and_tokens)
         for house, areas, tokens in short:
             if areas > tokens:
                 shortage = f.ShortageFound(house=house, areas=areas, tokens=tokens)

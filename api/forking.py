@@ -136,7 +136,7 @@ def is_closed(desk: Desk, game: str) -> bool:
 
 def _tells_of_tables(desk: Desk, game: str) -> bool:
     state: State = desk.line(game).state
-    return state.shared_stage in ("drawing", "ended")
+    return state.shared_stage in ("playing", "ended")
 
 
 def is_here(desk: Desk, origin: Origin) -> bool:

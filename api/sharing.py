@@ -17,7 +17,7 @@ from events.shared import SharedRecord, SharedSeeds
 
 
 class Table(msgspec.Struct, frozen=True):
-    """A game that draws from a shared seed. ``stage``: it may still draw, has ended, or has the seed on its record."""
+    """A game that draws from a shared seed. ``stage``: it is played, has ended, or has the open seed on its record."""
 
     game: str
     stage: Stage
@@ -81,7 +81,7 @@ def _shared(desk: Desk, record: SharedRecord) -> Shared:
 
 def _table(desk: Desk, game: str) -> Table:
     state: State = desk.line(game).state
-    return Table(game, state.shared_stage or "drawing", state.round, state.winner)
+    return Table(game, state.shared_stage or "playing", state.round, state.winner)
 
 
 def adopt(desk: Desk, game: str) -> None:

@@ -69,7 +69,7 @@ class _Look:
             return False
         stages = {game: stage for game in tables if (stage := self._stage(record, game, tables[game]))}
         if not record.opening:
-            if "drawing" in stages.values():
+            if "playing" in stages.values():
                 return False
             self.seeds.decide(name, self.clock())
         for game in sorted(game for game, stage in stages.items() if stage == "ended"):
@@ -99,7 +99,7 @@ class _Look:
             self.seeds.leave(record.id, game, opening)
             return None
         if use is None or judge.rules.pinned(line.state) not in ("", judge.engine):
-            return "drawing"
+            return "playing"
         return use[1]
 
     def _open(self, record: SharedRecord, game: str) -> None:

@@ -20,7 +20,7 @@ STATES = {
     "closed": "takes no more tables; opened when the last of them has ended",
     "open": "open",
 }
-STAGES = {"drawing": "not over", "ended": "over, waits for the others", "open": "over, the seed is on its record"}
+STAGES = {"playing": "not over", "ended": "over, waits for the others", "open": "the seed is open on its record"}
 
 
 @shared.command("new")
@@ -77,12 +77,7 @@ def _show(out: Out, found: Shared) -> None:
     if found.seed:
         out.say(f"seed {found.seed}")
     if found.tables:
-        rows = [(one.game, one.round, one.winner or "-", _stage(one.stage, one.winner)) for one in found.tables]
+        rows = [(one.game, one.round, one.winner or "-", STAGES[one.stage]) for one in found.tables]
         out.table(("Table", "Round", "Winner", ""), rows)
     else:
         out.say("It has no tables yet.")
-
-
-def _stage(stage: str, winner: str | None) -> str:
-    """In words; a table that was taken back after its end plays on, with draws of its own."""
-    return STAGES[stage] if winner or stage == "drawing" else "taken back, draws from a seed of its own"

@@ -18,8 +18,8 @@ from domain.kernel.facts import SeedOpened
 from domain.kernel.refusal import Refusal
 from domain.kernel.ruleset import Game
 
-Stage = Literal["drawing", "ended", "open"]
-"""Of a table: it may draw from the shared seed, it has ended and waits for the others, the seed is on its record."""
+Stage = Literal["playing", "ended", "open"]
+"""Of a table: it is being played, it has ended and waits for the others, the shared seed is open on its record."""
 
 
 class SharedSeed(msgspec.Struct, frozen=True):
@@ -36,14 +36,19 @@ class OpenSharedSeed(Command, frozen=True, tag="open-shared-seed"):
 
 
 def open_shared_seed(
-    game: Game[Any], command: OpenSharedSeed, shared: SharedSeed | None, stage: Stage, seeds: Iterable[str], *rules: str
+    game: Game[Any], command: OpenSharedSeed, shared: SharedSeed | None, seeds: Iterable[str], *rules: str
 ) -> None:
-    """Open the shared seed of a table, which is one of ``seeds``. Raises Refusal."""
+    """Open the shared seed of a table, which is one of ``seeds``. Raises Refusal.
+
+    Also where an arbiter has just taken the end back: other tables may have opened it by now, and nothing is drawn from
+    it any more.
+    """
+    docket = game.state.docket
     if shared is None or shared.id != command.shared:
         raise Refusal("no-such-shared-seed", unknown=True, shared=command.shared)
-    if stage == "drawing":
+    if not game.state.is_over and not docket.shared:
         raise Refusal("shared-seed-in-use", rules, shared=shared.id)
-    if stage == "open":
+    if docket.shared == "open":
         raise Refusal("shared-seed-open", rules, shared=shared.id)
     seed = next(one for one in seeds if one and commitment(one) == shared.commitment)
     game.emit(SeedOpened(seed=seed), *rules)

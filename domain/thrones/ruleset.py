@@ -156,11 +156,11 @@ class ThronesOf:
         return found
 
     def must_redraw(self, state: State, position: State, opened: frozenset[str]) -> bool:
-        """Also where a table has ended and the seed it shares may be opened at any moment."""
-        shared = position.charter.shared_seed
-        if shared is not None and state.shared_stage != "drawing":
-            return position.hidden.seed in opened or commitment(position.hidden.seed) == shared.commitment
-        return position.hidden.seed in opened and position.charter.chance != "imposed"
+        """Also where a table has ended once, and the seed it shares may be opened at any moment."""
+        seed, shared = position.hidden.seed, position.charter.shared_seed
+        if shared is not None and (state.is_over or state.docket.shared) and commitment(seed) == shared.commitment:
+            return True
+        return seed in opened and position.charter.chance != "imposed"
 
     def follows(self, game: Any) -> tuple[Procedure, ...]:
         """Control and what follows from it, unless a march is half done: then its end sees to it (2E-CTL-16)."""
@@ -336,8 +336,7 @@ class Thrones:
         """The last table of those that share a seed has ended."""
         game = rules.game(state)
         seeds = (*state.hidden.former, state.hidden.seed)
-        stage = state.shared_stage or "drawing"
-        open_shared_seed(game, command, state.charter.shared_seed, stage, seeds, "2E-GEN-17")
+        open_shared_seed(game, command, state.charter.shared_seed, seeds, "2E-GEN-17")
         return Ruling(tuple(game.facts), game.state)
 
     def _gather(self, state: State, command: Gather) -> Ruling[State]:
@@ -469,12 +468,12 @@ def _dealt(command: Start) -> Charter:
     houses = shuffled(command.seed, occasion, command.charter.houses)
     return msgspec.structs.replace(command.charter, seats=dict(zip(seats, houses, strict=True)))
 
+
 def _refuse_held(held: tuple[Held, ...]) -> None:
     if held:
         names = sorted({name for one in held for name in one.names})
         params: dict[str, Any] = {"doubts": names} if names else {}
         raise Refusal("appeal-open", appeals=[one.appeal for one in held], **params)
-
 
 
 def _is_seed(seed: str) -> bool:

@@ -172,7 +172,7 @@ class State(msgspec.Struct, frozen=True):
             return None
         if self.docket.shared == "open":
             return "open"
-        return "ended" if self.is_over or self.docket.shared else "drawing"
+        return "ended" if self.is_over else "playing"
 
     @property
     def houses(self) -> tuple[HouseId, ...]:

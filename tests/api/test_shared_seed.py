@@ -12,6 +12,7 @@ import random
 import zipfile
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import fakeredis
@@ -37,15 +38,20 @@ from domain.thrones import facts as f
 from domain.thrones.ruleset import THRONES
 from domain.thrones.start import Start
 from events import codec
+from events.embedded import Embedded
 from events.envelope import Refused, Submission, encode, submission
 from events.errors import GameExists, SharedSeedClosed, SharedSeedExists, SharedSeedUnknown, StoreAway
 from events.export import export_game, import_game
 from events.shared import SharedRecord, SharedSeeds
 from events.store import Store
 from tests.api.asgi import Answer, Client
+from tests.api.test_cli import Rookery
 from tests.api.test_tampering import JUDGE, SIGNER
 from tests.recording import embedded, real_store
 from worker.adjudicate import Warm, adjudicate
+from worker.jobs import Office
+from worker.run import sweep_for_ever
+from worker.settings import Settings
 from worker.sharing import see_to_shared
 
 __all__ = ["embedded", "real_store"]
@@ -681,3 +687,52 @@ def test_a_table_that_comes_later_is_opened_too_and_another_seed_of_that_name_is
         adopt(other.desk, "winter")
     with pytest.raises(SharedSeedUnknown):
         shared(other.desk, "mug")
+
+
+# Who sees to it
+
+
+class Turns:
+    """Stops a sweeper after so many turns."""
+
+    def __init__(self, turns: int) -> None:
+        self.left = turns
+
+    def wait(self, timeout: float) -> bool:
+        self.left -= 1
+        return self.left < 0
+
+
+def test_the_sweeper_of_a_worker_sees_to_it(embedded: Embedded, real_store: Store) -> None:
+    hall = ended_hall(real_store)
+    office = Office(Settings(store_url=embedded.store_url, queue_url=embedded.queue_url, sweep_seconds=0))
+    sweep_for_ever(office, Turns(1))  # type: ignore[arg-type]  # all it asks of an event
+    for game in TABLES:
+        assert office.bell.next_game(0) in TABLES
+        hall.adjudicate(game)
+    sweep_for_ever(office, Turns(1))  # type: ignore[arg-type]  # all it asks of an event
+    assert shared(hall.desk, "cup").state == "open"
+    assert all(len(hall.opened(game)) == 1 for game in TABLES)
+
+
+@pytest.mark.server
+def test_the_command_line_sees_to_it_where_no_server_runs(tmp_path: Path) -> None:
+    rookery = Rookery(tmp_path / "data")
+    for game, lines in (("winter", "winter"), ("summer", "summer at its end")):
+        (tmp_path / f"{game}.jsonl").write_bytes(b"".join(played()[lines]))
+        rookery.at_once("import", tmp_path / f"{game}.jsonl")
+    told = rookery.at_once("verify", "winter").out
+    assert "confirmed" in told and f"wait for the shared seed cup (commitment {CUP.commitment})" in told
+    refused = rookery.at_once("export", "winter", tmp_path / "full.jsonl", code=2).err
+    assert "--why" in refused and not (tmp_path / "full.jsonl").exists()
+    rookery.at_once("export", "winter", tmp_path / "public.jsonl", "--public")
+    assert SEED.encode() not in (tmp_path / "public.jsonl").read_bytes()
+    assert "takes tables" in rookery.at_once("shared", "show", "cup").out
+    rookery.at_once("new", "--shared", "cup", "--joint", "--players", "3", code=3)
+    rookery.at_once("new", "--shared", "mug", "--players", "3", code=2)
+    rookery.at_once("shared", "new", "--id", "cup", code=3)
+    closed = rookery.at_once("shared", "close", "cup", "--json").json
+    assert (closed["state"], closed["seed"]) == ("open", SEED)
+    assert "draws follow from the seed, which is open" in rookery.at_once("verify", "winter").out
+    assert rookery.at_once("shared", "show", "--json").json["shared"] == [closed]
+    rookery.at_once("export", "winter", tmp_path / "full.jsonl")

@@ -93,7 +93,7 @@ class Parts:
 
     def note(self, name: str, value: Any = None) -> Any:
         if not self.silent:
-            self.names.add(name)
+            self.names.add("used[*]" if name == "used" else name)
         return value
 
 
@@ -157,7 +157,7 @@ class _Position:
         if isinstance(found, dict):
             return _Field(name, found, self._parts)
         if name == "used":
-            return self._parts.note("used[*]", found)
+            return self._parts.note(name, found)
         if name in ("march", "combat") and found is None:
             return None  # between two turns there is none on any line
         return self._parts.note(name, found)
@@ -583,6 +583,9 @@ def held_by_ruling(ruleset: Ruleset[State], edition: Edition, state: State, answ
     stack = game.stack()
     with suppress(_Secret, GameEnded):
         _follow(game, stack, getattr(stack[-1], question.then)(game, answer))
+    if state.combat is None:
+        look_at_fight(game)
+    look_at_neutral_force(game, stack)
     found = ((doubt.appeal, meets(doubt.names, game.reads.names)) for doubt in state.docket.doubts)
     return tuple(Held(appeal, names) for appeal, names in found if names)
 
@@ -599,8 +602,5 @@ def _follow(game: RetracedGame, stack: list[Procedure], result: Any) -> None:
             stack[-1] = result
         if not stack or stack[-1].step in type(stack[-1]).turns:
             return
-        read = {*game.reads.names}
         result = getattr(stack[-1], stack[-1].step)(game)
-        if isinstance(result, Wait | Collect):
-            game.reads.names = read
     raise AssertionError("a ruling never needs so many steps")

@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api import errors
 from api.desk import Desk
 from api.openapi import document
+from api.readiness import Limits
 from api.routes import arbiter, certificates, commands, forks, games, ledger, proof, reading, rules, shared
 from api.watch import Watch
 from api.wire import JSON, to_bytes
@@ -45,12 +46,18 @@ GROUPS = ((PREFIX, ROUTERS), ("", (rules.health_router,)))
 _CORRELATION = re.compile(r"[A-Za-z0-9._:-]{1,64}")
 
 
-def create_app(desk: Desk, *, heartbeat_seconds: float = ledger.HEARTBEAT_SECONDS) -> FastAPI:
+def create_app(
+    desk: Desk,
+    *,
+    heartbeat_seconds: float = ledger.HEARTBEAT_SECONDS,
+    limits: Limits = Limits(),  # noqa: B008 - frozen
+) -> FastAPI:
     """The whole HTTP interface of a desk."""
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     app.state.desk = desk
     app.state.watch = Watch(desk.store)
     app.state.heartbeat_seconds = heartbeat_seconds
+    app.state.limits = limits
     for prefix, routers in GROUPS:
         for router in routers:
             app.include_router(router, prefix=prefix)
@@ -70,8 +77,15 @@ async def _framework_error(request: Request, error: Exception) -> Response:
     return errors.response(error)
 
 
+class _HeadSent(OSError):
+    """A stream whose head was asked for is not read."""
+
+
 class Frame:
-    """Around every request: a correlation id, the answer to exceptions, and one line in the log."""
+    """Around every request: a correlation id, the answer to exceptions, and one line in the log.
+
+    HEAD is GET without the body.
+    """
 
     def __init__(self, app: ASGIApp, make_id: Callable[[], str] = lambda: uuid.uuid4().hex) -> None:
         self.app = app
@@ -85,9 +99,19 @@ class Frame:
         state: MutableMapping[str, Any] = scope.setdefault("state", {})
         state["correlation"] = correlation
         status = 0
+        head = scope["method"] == "HEAD"
+        asked = {**scope, "method": "GET"} if head else scope
+        done = False
 
         async def tagged(message: Message) -> None:
-            nonlocal status
+            nonlocal status, done
+            if head and message["type"] == "http.response.body":
+                if not done:
+                    done = True
+                    await send({"type": "http.response.body", "body": b"", "more_body": False})
+                if message.get("more_body"):
+                    raise _HeadSent
+                return
             if message["type"] == "http.response.start":
                 status = message["status"]
                 message["headers"] = [*message["headers"], (b"x-correlation-id", correlation.encode())]
@@ -95,15 +119,16 @@ class Frame:
 
         with structlog.contextvars.bound_contextvars(correlation=correlation):
             try:
-                await self.app(scope, receive, tagged)
+                await self.app(asked, receive, tagged)
             except Exception as error:  # noqa: BLE001 - whatever it is, it gets an answer and a line
-                _tell_unexpected(error)
+                if not done:
+                    _tell_unexpected(error)
                 if not status:
-                    await errors.response(error)(scope, receive, tagged)
+                    await errors.response(error)(asked, receive, tagged)
             logger().info(
                 "request",
                 method=scope["method"],
-                route=getattr(scope.get("route"), "path", "none"),
+                route=getattr(asked.get("route"), "path", "none"),
                 status=state.get("logged_status", status),
                 game=state.get("game"),
                 seat=state.get("seat"),

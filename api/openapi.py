@@ -153,12 +153,12 @@ def _operation(path: str, operation: Operation, schema_of: Any) -> dict[str, Any
 def _responses(operation: Operation, schema_of: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for status, kind in operation.gives.items():
-        found[str(status)] = {"description": _ANSWERS[status]}
+        found[str(status)] = {"description": _ANSWERS.get(status) or _FAILURES[status]}
         if isinstance(kind, str):
             found[str(status)]["content"] = {kind.partition(";")[0]: {"schema": {"type": "string"}}}
         elif kind is not None:
             found[str(status)]["content"] = {JSON: {"schema": schema_of(kind)}}
     problem = {PROBLEM: {"schema": schema_of(Problem)}}
-    for status in sorted({*operation.fails, 503}):
+    for status in sorted({*operation.fails, 503} - set(operation.gives)):
         found[str(status)] = {"description": _FAILURES[status], "content": problem}
     return found

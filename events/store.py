@@ -462,6 +462,15 @@ class Store:
         return tuple(sorted(name.decode() for name in self.client.smembers("rookery:unruled")))
 
     @translated
+    def waiting_since(self) -> tuple[str, ...]:
+        """Since when the oldest unruled submission of each game waits, where one does and the game is not parked."""
+        found = []
+        for game in self.unruled():
+            if not self._is_idle(game):
+                found += [one.at for one in self.submissions(game, self.cursor(game), 1)]
+        return tuple(found)
+
+    @translated
     def settle(self, game: str) -> bool:
         """Take a game off the list of unruled ones, unless something waits there; whether it is settled.
 

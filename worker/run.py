@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import threading
+from contextlib import suppress
 from typing import Any
 
 from rq import SimpleWorker
 
 from events.errors import RecordError
-from worker import jobs, log
+from worker import jobs, log, pulse
 from worker.adjudicate import Warm
 from worker.session import sweep
 from worker.sharing import see_to_shared
@@ -33,9 +35,11 @@ class SessionWorker(SimpleWorker):
 def sweep_for_ever(here: jobs.Office, stop: threading.Event) -> None:
     """Ring for what a crash left behind and see to shared seeds, every few seconds until the process ends."""
     turn = 0
+    name = f"{socket.gethostname()}:{os.getpid()}"
     tables = Warm()
     while not stop.wait(here.settings.sweep_seconds if turn else 0):
         try:
+            pulse.beat(here.queue_client, name)
             rung = sweep(here.store, here.bell, thorough=turn % THOROUGH_EVERY == 0)
             if rung:
                 log.logger().info("swept", rung=rung)
@@ -43,6 +47,8 @@ def sweep_for_ever(here: jobs.Office, stop: threading.Event) -> None:
         except Exception as error:  # noqa: BLE001 - a server is away, the next round will tell
             log.logger().warning("sweep-failed", error=type(error).__name__)
         turn += 1
+    with suppress(Exception):  # its server may be gone before us
+        pulse.leave(here.queue_client, name)
 
 
 def work(here: jobs.Office | None = None) -> None:

@@ -12,6 +12,7 @@ from api.certificate import rulebook
 from api.dependencies import answer, desk_of, etag, reading, unchanged
 from api.errors import Edge
 from api.openapi import IF_NONE_MATCH, describe
+from api.readiness import Readiness, readiness
 from domain.thrones.charter import ENGINE
 
 router = APIRouter()
@@ -37,7 +38,23 @@ def rule_text(request: Request, rule: str) -> Response:
 
 
 @health_router.get(
-    "/healthz", openapi_extra=describe(says="Whether the server and its store answer", gives={200: wire.Health})
+    "/readyz",
+    openapi_extra=describe(
+        says="Whether everything works: store, workers, and how long submissions wait",
+        gives={200: Readiness, 503: Readiness},
+    ),
+)
+def ready(request: Request) -> Response:
+    """503 with what is wrong. It names no game."""
+    found = readiness(desk_of(request), request.app.state.limits)
+    if found.problems:
+        return answer(found, 503, {"Retry-After": "5"})
+    return answer(found)
+
+
+@health_router.get(
+    "/healthz",
+    openapi_extra=describe(says="Whether this process and its store answer; not the workers", gives={200: wire.Health}),
 )
 def health(request: Request) -> Response:
     """503 while the store is away."""

@@ -1,0 +1,73 @@
+"""Whether the whole service works: the store answers, workers are alive, and nothing waits too long for a ruling."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+import redis
+
+from api.desk import Desk
+from events.errors import StoreAway, StoreRefuses
+from worker.pulse import feel
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """What an operator need not worry about."""
+
+    silent_seconds: float = 30.0
+    waiting_seconds: float = 60.0
+
+
+class Readiness(msgspec.Struct, frozen=True):
+    """Ready, or why not. Numbers are null where they could not be had.
+
+    ``workers`` are those heard of lately, ``worker_silent_seconds`` since when there was no sign of the liveliest one;
+    ``waiting_games`` have submissions without a ruling, the oldest for ``oldest_waiting_seconds``. Parked games wait
+    for the operator and are not counted.
+    """
+
+    status: Literal["ready", "not-ready"]
+    problems: tuple[str, ...]
+    engine: str
+    workers: int | None = None
+    worker_silent_seconds: float | None = None
+    waiting_games: int | None = None
+    oldest_waiting_seconds: float | None = None
+
+
+def readiness(desk: Desk, limits: Limits) -> Readiness:
+    """Look at everything that has to work. Never raises for what is away: that is the answer."""
+    problems: list[str] = []
+    workers: int | None = None
+    silent: float | None = None
+    waiting: int | None = None
+    oldest: float | None = None
+    try:
+        since = desk.store.waiting_since()
+        waiting = len(since)
+        now = datetime.fromisoformat(desk.clock())
+        oldest = max((max(0.0, (now - datetime.fromisoformat(at)).total_seconds()) for at in since), default=0.0)
+        if oldest > limits.waiting_seconds:
+            problems.append("rulings-late")
+    except (StoreAway, StoreRefuses):
+        problems.append("store-away")
+    try:
+        pulse = None if desk.bell is None else feel(desk.bell.client)
+        if pulse is not None:
+            workers = pulse.living(limits.silent_seconds)
+            silent = pulse.silent_seconds[0] if pulse.silent_seconds else None
+        if not workers:
+            problems.append("worker-silent" if silent is not None else "no-worker")
+    except (redis.exceptions.RedisError, OSError):
+        problems.append("queue-away")
+    return Readiness(
+        status="not-ready" if problems else "ready",
+        problems=tuple(problems),
+        engine=desk.judge.engine,
+        workers=workers,
+        worker_silent_seconds=silent,
+        waiting_games=waiting,
+        oldest_waiting_seconds=oldest,
+    )

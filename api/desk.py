@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 import redis
 
+from api.quota import MOST_FORKS
 from api.tokens import ARBITER, ORGANISER, Caller, Tokens
 from domain.kernel.decision import Decision
 from domain.kernel.docket import AppealFiled, AppealRuled, Origin, PrivilegeUsed, Rewound, SecretsRead
@@ -170,6 +171,7 @@ class Desk:
         judge: Judge | None = None,
         clock: Callable[[], str] = utc_now,
         signer: Signer | None = None,
+        most_forks: int = MOST_FORKS,
     ) -> None:
         self.store = store
         self.tokens = tokens
@@ -177,6 +179,7 @@ class Desk:
         self.judge = judge or Judge(THRONES)
         self.clock = clock
         self.signer = signer
+        self.most_forks = most_forks
         self.warm = Warm()
         self._past: OrderedDict[tuple[str, int], Line] = OrderedDict()
         self._origins: dict[str, Origin | None] = {}

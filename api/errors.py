@@ -16,6 +16,7 @@ from starlette.responses import Response
 
 from api.bench import PlanOutOfDate
 from api.desk import NoSuchVersion, NotAllowed, NotAMoment, Unsigned
+from api.quota import TooManyForks
 from api.wire import PROBLEM, Problem, Question, to_bytes
 from domain.kernel.refusal import Refusal
 from domain.thrones.notation import NotationError
@@ -111,6 +112,9 @@ def problem_of(error: Exception) -> tuple[Problem, dict[str, str]]:
         case PlanOutOfDate():
             versions = {"expected": error.expected, "version": error.version}
             return _problem(409, "plan-out-of-date", f"{error} Nothing was recorded; plan anew.", params=versions), {}
+        case TooManyForks():
+            params = {"most": error.most, "forks": list(error.forks)}
+            return _problem(409, "too-many-forks", str(error), params=params), {}
         case NotAllowed():
             return _problem(403, "not-allowed", str(error), params={"needed": error.needed}), {}
         case Unsigned():

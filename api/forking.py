@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 import msgspec
 
 from api.bench import Bench, Ruled
 from api.desk import Desk, NotAllowed, check_seats
+from api.quota import Quota
 from api.tokens import ORGANISER, Caller
 from domain.kernel.docket import Origin
 from domain.kernel.refusal import Refusal
@@ -18,6 +20,7 @@ from domain.thrones.ruleset import THRONES
 from domain.thrones.start import Start
 from domain.thrones.state import State
 from events.envelope import Receipt
+from events.errors import GameExists
 from events.ruling import Line
 
 MOST_PURPOSE = 200
@@ -54,23 +57,44 @@ def fork(
     with ``redraw`` what everybody could see; while the game runs the former needs a ``why``, which goes on its record,
     where ``ruled`` sees to it. Without ``seats`` every House gets one, and all their tokens go to the maker. A ``seed``
     makes the draws known.
-    Raises NotAllowed, Refusal, NoSuchVersion, GameUnknown, GameExists, BadGameId.
+    Raises NotAllowed, TooManyForks, Refusal, NoSuchVersion, GameUnknown, GameExists, BadGameId.
     """
     if caller.role == "public":
         raise NotAllowed("a seat or the organiser")
+    if name is not None and desk.store.exists(name):
+        raise GameExists(name)
     line = desk.line(game, at)
     start = start_for(desk, game, caller, line, purpose=purpose, seats=seats, redraw=redraw, seed=seed)
     THRONES.decide(THRONES.blank(), start)  # what cannot begin is refused before anything is written down
     assert start.origin is not None, "a fork names its origin"
-    if start.origin.hidden and not desk.line(game).state.is_disclosed:
-        bench = Bench(desk, ruled)
-        bench.check_seat(line.state, caller.plays)
-        bench.write_down(game, caller, f"a fork of version {line.version} with all that is hidden", why)
     name = name or secrets.token_hex(6)
-    receipt = desk.begin(name, start)
+    with _counted(desk, game, caller, name):
+        if start.origin.hidden and not desk.line(game).state.is_disclosed:
+            bench = Bench(desk, ruled)
+            bench.check_seat(line.state, caller.plays)
+            bench.write_down(game, caller, f"a fork of version {line.version} with all that is hidden", why)
+        receipt = desk.begin(name, start)
     sitting = dict(start.charter.seats)
     tokens = {seat: desk.tokens.issue(name, seat, caller.called) for seat in sitting}
     return Fork(name, start.origin, receipt, desk.tokens.issue(name, ORGANISER, caller.called), sitting, tokens)
+
+
+@contextmanager
+def _counted(desk: Desk, game: str, caller: Caller, name: str) -> Iterator[None]:
+    """A fork within what its maker may make; one that comes to nothing does not count."""
+    quota = Quota(desk.store)
+    maker = quota.maker(game, caller)
+    if maker is None:
+        yield
+        return
+    is_new = quota.take(maker, name, desk.most_forks, tell=maker.game == game)
+    try:
+        yield
+    except Exception:
+        if is_new:
+            quota.give_back(maker, name)
+        raise
+    quota.sign(maker, name)
 
 
 def start_for(

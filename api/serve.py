@@ -22,6 +22,7 @@ import msgspec
 import uvicorn
 
 from api.desk import Desk
+from api.quota import MOST_FORKS
 from api.tokens import OPERATOR_FILE, Tokens, operator_token
 from events.embedded import ROLES, DirectoryInUse, Embedded, EmbeddedError, Role
 from events.notes import Signer
@@ -143,6 +144,7 @@ class Server:
         log: str = "warning",
         app: Callable[[Desk], Any] | None = None,
         name: str = "",
+        forks: int = MOST_FORKS,
     ) -> None:
         self.directory = directory.absolute()
         self.stores = Embedded(self.directory)
@@ -152,6 +154,7 @@ class Server:
         self.bells = workers
         self.workers: list[Worker] = []
         self.name = name
+        self.forks = forks
         self._app = app or _application
         self._socket: socket.socket | None = None
         self._http: uvicorn.Server | None = None
@@ -209,7 +212,7 @@ class Server:
         store = Store.connect(self.stores.store_url)
         bell = make_bell(connect(self.stores.queue_url), bells=self.bells)
         signer = Signer.of_directory(self.directory)
-        return Desk(store, Tokens(store, operator_token(self.directory)), bell, signer=signer)
+        return Desk(store, Tokens(store, operator_token(self.directory)), bell, signer=signer, most_forks=self.forks)
 
     def _listen(self) -> None:
         config = uvicorn.Config(

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from api.bench import PlanOutOfDate
 from api.desk import NoSuchVersion, NotAllowed, NotAMoment, Unsigned
+from api.quota import TooManyForks
 from api.serve import BadAddress, PortTaken
 from domain.kernel.refusal import Refusal
 from domain.thrones.editions.second import SECOND_EDITION
@@ -91,6 +92,8 @@ def failure(error: Exception) -> Failure:
             return Failure(USAGE, "notation", text if text.endswith(("?", "!", ".")) else f"{text}.", **place)
         case Refusal():
             return refused(error)
+        case TooManyForks():
+            return Failure(REFUSED, "too-many-forks", str(error), most=error.most, forks=list(error.forks))
         case NotAllowed():
             return Failure(REFUSED, "not-allowed", str(error))
         case NotAMoment():

@@ -9,6 +9,7 @@ import typer
 from api.cli.common import Data, GameId, Json, Out, QueueUrl, SeatName, StoreUrl, TokenText, usage
 from api.cli.place import Place, place
 from api.forking import fork as make
+from api.quota import MOST_FORKS
 from api.tokens import ORGANISER
 from domain.kernel.refusal import Refusal
 from domain.thrones.prose import Prose
@@ -26,6 +27,9 @@ def fork(
         bool, typer.Option("--redraw", help="Draw all that is hidden anew, instead of keeping it as it was.")
     ] = False,
     sits: Annotated[list[str], typer.Option(help="A seat of the fork and its House, alice=stark.")] = [],  # noqa: B006 - typer copies it
+    most: Annotated[
+        int, typer.Option(envvar="ROOKERY_FORKS", help="How many forks of a game a seat may make.", min=0)
+    ] = MOST_FORKS,
     token: TokenText = "",
     data: Data = "",
     store: StoreUrl = "",
@@ -40,6 +44,7 @@ def fork(
     with place(data, store, queue) as here:
         caller = here.caller(game, seat, token)
         here.settle(game)
+        here.desk.most_forks = most
         made = make(
             here.desk,
             game,

@@ -17,6 +17,7 @@ from api.cli.place import not_a_store
 from api.cli.play import told
 from api.cli.read import picture
 from api.example import EXAMPLE, Example, NotAnExample, Player, read
+from api.quota import MOST_FORKS
 from api.serve import Server
 from api.tokens import PUBLIC
 from domain.thrones.prose import Prose
@@ -44,6 +45,9 @@ def up(
         str,
         typer.Option(help="The name it signs by; it stays with its key.", show_default="rookery"),
     ] = "",
+    forks: Annotated[
+        int, typer.Option(envvar="ROOKERY_FORKS", help="How many forks of a game a seat may make.", min=0)
+    ] = MOST_FORKS,
     example: Annotated[bool, typer.Option("--example", help="Play the example game first.")] = False,
     json: Json = False,
 ) -> None:
@@ -53,7 +57,7 @@ def up(
     log.configure(level)
     recorded = _recorded() if example else None
     directory = Path(data).absolute() if data else data_directory().absolute()
-    server = Server(directory, host=host, port=port, workers=workers, log=level, name=name)
+    server = Server(directory, host=host, port=port, workers=workers, log=level, name=name, forks=forks)
     with _told_to_stop() as stop:
         server.start()
         try:

@@ -290,6 +290,50 @@ def test_after_the_end_no_reason_is_needed_and_the_end_itself_is_not_forked() ->
     problem(table.ask("seat-stark", "/fork", {}), 422, "game-over")
 
 
+# How many
+
+
+def test_everybody_may_make_so_many_forks_of_a_game(table: Table) -> None:
+    table.desk.most_forks = 2
+    made = [table.fork("seat-stark"), table.fork("seat-stark", at=1)]
+    told = problem(table.ask("seat-stark", "/fork", {}), 409, "too-many-forks")
+    assert told["params"] == {"most": 2, "forks": sorted(made)}
+    assert all(game in told["detail"] for game in made) and "operator" in told["detail"]
+    # Others have forks of their own, the operator any number.
+    assert table.fork("seat-lannister") and table.fork("organiser", redraw=True)
+    assert all(table.fork("operator", redraw=True) for _ in range(3))
+    assert len(table.store.games()) == 1 + 2 + 1 + 1 + 3
+
+
+def test_forks_of_a_fork_count_for_who_made_the_first(table: Table) -> None:
+    table.desk.most_forks = 3
+    first = table.fork("seat-stark")
+    second = table.fork("lannister", first)
+    assert table.fork("organiser", second, redraw=True)
+    for game, who in ((first, "baratheon"), (second, "stark"), (GAME, "seat-stark")):
+        told = problem(table.ask(who, "/fork", {"redraw": who == "organiser"}, game), 409, "too-many-forks")
+        assert bool(told["params"]["forks"]) == (game == GAME)
+    assert table.fork("seat-lannister")
+
+
+def test_a_fork_that_comes_to_nothing_does_not_count_and_reads_nothing(table: Table) -> None:
+    table.desk.most_forks = 1
+    problem(table.ask("organiser", "/fork", {}), 422, "why-missing")
+    problem(table.ask("organiser", "/fork", {"game": "Not An Id", "redraw": True}), 422, "bad-game-id")
+    problem(table.ask("organiser", "/fork", {"game": GAME, "redraw": True}), 409, "game-exists")
+    assert table.fork("organiser", redraw=True)
+    before = table.store.inbox_length(GAME)
+    problem(table.ask("organiser", "/fork", {"why": "to look"}), 409, "too-many-forks")
+    assert table.store.inbox_length(GAME) == before
+
+
+def test_a_repetition_meets_the_first_fork_also_when_no_more_are_allowed(table: Table) -> None:
+    table.desk.most_forks = 1
+    first = table.ask("seat-stark", "/fork", {}, idempotency_key="once").json()["game"]
+    again = problem(table.ask("seat-stark", "/fork", {}, idempotency_key="once"), 409, "game-exists")
+    assert again["params"]["game"] == first
+
+
 # What a fork with everything would tell
 
 
@@ -409,10 +453,13 @@ def test_a_fork_cannot_be_passed_off_as_something_else(table: Table) -> None:
     # The header alone.
     with pytest.raises(FileDamaged, match="of which game this is a fork"):
         list(parse(sealed(lines, plain, entry)))
+    with pytest.raises(FileDamaged, match=f"'{GAME}', and the first entry is that of '{game}'"):
+        list(parse(sealed(lines, replace(header, game=GAME), entry)))
     other = replace(header, origin=replace(origin_of(table, hidden=True), game="another"))
     assert isinstance(verify_chain(sealed(lines, other, entry)), FileDamaged)
-    # Header and fact, the chain made anew.
-    without = entry.public.replace(fact + b",", b"")
+    # Header and facts, the chain made anew.
+    named = encode({"fact": "GameNamed", "game": game})
+    without = entry.public.replace(fact + b",", b"").replace(named, encode({"fact": "GameNamed", "game": GAME}))
     assert without != entry.public
     forged = Stored(without, entry.sealed, chain.digest("0" * 64, without, entry.sealed))
     found = verify_export(JUDGE, sealed(lines, plain, forged)).disagreement
@@ -424,7 +471,7 @@ def test_a_fork_cannot_be_passed_off_as_something_else(table: Table) -> None:
     forged = Stored(changed, entry.sealed, chain.digest("0" * 64, changed, entry.sealed))
     found = verify_export(JUDGE, sealed(lines, other, forged)).disagreement
     assert found is not None
-    assert (found.seq, found.what) == (1, "fact 1")
+    assert (found.seq, found.what) == (1, "fact 2")
     # A changed byte without a new chain.
     with pytest.raises(RecordDamaged):
         import_game(Table().store, sealed(lines, other, Stored(changed, entry.sealed, entry.digest)), "elsewhere")
@@ -525,7 +572,7 @@ def test_the_fork_itself_is_the_command_that_was_compared(table: Table) -> None:
     made = fork(table.desk, GAME, caller, seed=SEED, name="stated")
     stored = next(iter(table.store.submissions("stated")))
     start = start_for(table.desk, GAME, caller, table.desk.line(GAME), seed=SEED)
-    assert bytes(stored.command) == encode(start)
+    assert bytes(stored.command) == encode(replace(start, game="stated"))
     assert start.charter.chance == "stated"
     assert made.origin == start.origin
     assert start.position is not None

@@ -398,6 +398,54 @@ def test_an_appeal_stops_the_game_until_the_arbiter_has_ruled(court: Court) -> N
     assert any("The ruling is upheld" in s or "the ruling is upheld" in s for s in ruled.json()["ruling"]["sentences"])
 
 
+LAID = {
+    "stark": "orders winterfell march+1, white harbor consolidate, shivering sea support",
+    "lannister": "orders lannisport defense, stoney sept march, golden sound raid, port of lannisport support",
+    "baratheon": "orders dragonstone support, kingswood defense, shipbreaker bay consolidate",
+}
+
+
+def test_an_appeal_may_hold_up_only_what_depends_on_it(place: Place, http: httpx.Client) -> None:
+    """Lannister's march is appealed. Stark marches on; Lannister's next orders wait, and say for what."""
+    court = Court(place, http, arbitration={"appeal-stops": "what-depends-on-it"})
+    table = court.table
+    for house, letter in LAID.items():
+        sent = table.send(house, letter)
+        assert sent.status_code == 201, sent.text
+    assert table.send("lannister", "raven nothing").status_code == 201
+    assert table.send("lannister", "march stoney sept: footman -> riverrun").status_code == 201
+    stark = table.bearer("stark")["Authorization"].removeprefix("Bearer ")
+    filed = court.post("appeal", {"against": 6, "statement": "he may not go there"}, stark)
+    told = [sentence for sentence in filed.json()["ruling"]["sentences"] if "leaves in doubt" in sentence]
+    assert len(told) == 1 and "Lannister's forces" in told[0] and "who holds Riverrun" in told[0]
+    assert "it leaves in doubt: " in table.get("/board").text
+    marched = table.send("stark", "march winterfell: knight -> moat cailin")
+    assert marched.status_code == 201, marched.text
+    for _ in range(9):  # the Westeros phase and the wildlings, which do not ask where Lannister stands
+        awaited = table.get("").json()["awaited"][0]
+        if awaited["kind"] == "assign-orders":
+            break
+        owed = table.get("/owed", awaited["player"]).json()["owes"][0]
+        assert owed["waits_for"] == [] and table.send(awaited["player"], owed["notation"]["default"]).is_success, owed
+    assert {one["kind"] for one in table.get("").json()["awaited"]} == {"assign-orders"}
+    for house in ("stark", "baratheon"):
+        assert table.get("/owed", house).json()["owes"][0]["waits_for"] == []
+        assert table.send(house, table.letter(house)).status_code == 201
+    (held,) = table.get("/owed", "lannister").json()["owes"][0]["waits_for"]
+    assert held["appeal"] == 1 and "areas[lannister]" in held["names"]
+    refused = table.send("lannister", table.letter("lannister"))
+    problem = check_problem(refused, 409, "appeal-open")
+    assert problem["params"]["appeals"] == [1] and "rests on what is in doubt" in problem["detail"]
+    question = table.get("").json()["question"]
+    deadline = {"kind": "pass-deadline", "player": "lannister", "question": question}
+    check_problem(table.send("organiser", deadline), 409, "appeal-open")
+    ruled = court.post("rule-on-appeal", {"appeal": 1, "outcome": "upheld", "opinion": "He may."})
+    assert ruled.status_code == 201
+    assert table.get("/owed", "lannister").json()["owes"][0]["waits_for"] == []
+    assert table.send("lannister", table.letter("lannister")).status_code == 201
+    assert court.sound()
+
+
 def test_an_engine_is_amended_only_to_the_one_that_runs(court: Court) -> None:
     check_problem(court.post("amend", {"engine": "thrones/99", "reason": "x"}), 422, "unknown-engine")
     engine = court.table.http.get("/healthz").json()["engine"]

@@ -96,11 +96,14 @@ def adopt(desk: Desk, game: str) -> None:
     if use is None or opening is None:
         return
     seeds = (*state.hidden.former, state.hidden.seed)
+    known_since = desk.clock() if state.shared_stage == "open" else ""  # then nobody may draw from it any more
     record = SharedRecord(
         id=use.id,
         seed=next(seed for seed in seeds if commitment(seed) == use.commitment),
         commitment=use.commitment,
         created=desk.clock(),
         rules=THRONES.name,
+        closed=known_since,
+        opening=known_since,
     )
     SharedSeeds(desk.store).adopt(record, game, opening)

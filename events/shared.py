@@ -149,7 +149,7 @@ class SharedSeeds:
 
     @translated
     def adopt(self, record: SharedRecord, game: str, opening: Submission) -> None:
-        """A table came from elsewhere. Its seed is kept here from now on, unless it is already.
+        """A table came from elsewhere. Its seed is kept here from now on, unless it is already; ``closed`` counts.
 
         Raises SharedSeedExists when the seed of that id is another one.
         """
@@ -159,6 +159,8 @@ class SharedSeeds:
             found = self.read(record.id)
             if found.seed != record.seed:
                 raise
+        if record.closed:
+            self._client.hsetnx(self._key(found.id), "closed", record.closed)
         self._client.hsetnx(self._tables(found.id), game, codec.write_submission(opening))
         self._client.hdel(self._key(found.id), "opened")
         self._client.sadd(_UNOPENED, found.id)

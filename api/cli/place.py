@@ -41,6 +41,7 @@ class Place:
     def __init__(self, desk: Desk, *, is_ours: bool, store_url: str, queue_url: str, data: Path | None) -> None:
         self.desk = desk
         self.is_ours = is_ours
+        self.has_ruled = False
         self.store_url = store_url
         self.queue_url = queue_url
         self.data = data
@@ -59,7 +60,7 @@ class Place:
     def adjudicate(self, game: str) -> None:
         judge = judges().get(self.desk.store.record(game).rules)
         if judge is not None:
-            adjudicate(self.desk.store, judge, game, warm=self.desk.warm)
+            self.has_ruled |= bool(adjudicate(self.desk.store, judge, game, warm=self.desk.warm).ruled)
 
     def see_to_shared(self) -> None:
         """Open shared seeds whose last table has ended, if that is our work."""
@@ -153,7 +154,8 @@ def _ours(directory: Path, servers: Embedded) -> Iterator[Place]:
         here = Place(desk, is_ours=True, data=directory, **urls)
         try:
             yield here
-            here.see_to_shared()
+            if here.has_ruled:
+                here.see_to_shared()
         finally:
             here.close()
     finally:

@@ -15,6 +15,7 @@ from api.bundling import bundle
 from api.cli.arbiter import bench
 from api.cli.common import (
     DISAGREES,
+    REFUSED,
     Data,
     Failure,
     GameId,
@@ -33,6 +34,7 @@ from api.proving import Proof, prove, prove_file, read_note
 from api.sharing import adopt
 from domain.thrones.state import State
 from events.bundle import is_bundle, unpack
+from events.errors import SharedSeedExists
 from events.evidence import Finding, Note
 from events.export import Imported, export_game, import_game
 from events.notes import Verifier
@@ -222,7 +224,11 @@ def import_(
             done = _taken_in(here.desk.store, Path(file), name or None)
         here.desk.ring(done.game)
         here.settle(done.game)
-        adopt(here.desk, done.game)
+        try:
+            adopt(here.desk, done.game)
+        except SharedSeedExists as error:
+            said = f"Game {done.game} is here. Another shared seed is called {error.shared!r}: its own stays sealed."
+            raise Failure(REFUSED, "shared-seed-exists", said, game=done.game) from error
         version = here.desk.store.version(done.game)
     out.say(f"Game {done.game} is here with {done.version} entries; {done.unruled} submissions waited for a ruling.")
     out.say("Give its seats tokens with: rookery token GAME SEAT")

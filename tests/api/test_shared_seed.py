@@ -417,6 +417,24 @@ def test_an_end_that_is_taken_back_while_the_seed_is_being_opened_gets_it_on_rec
     assert hall.look() == 0
 
 
+def test_what_is_decided_is_done_though_a_table_is_taken_back_in_between() -> None:
+    hall = ended_hall()
+    import_game(hall.store, played()["winter"], "winter-2")
+    adopt(hall.desk, "winter-2")
+
+    def killed(game: str) -> None:
+        raise StoreAway("killed")
+
+    assert see_to_shared(hall.store, JUDGES, killed) == 1
+    hall.adjudicate("summer")
+    assert not hall.send("winter", Rewind(to=5, reason="an error", by="anne", seed=OWN))
+    assert hall.look() == 1
+    assert [game for game in ("summer", "winter", "winter-2") if hall.opened(game)] == ["summer", "winter-2"]
+    hall.play("winter")
+    assert hall.look() == 1 and hall.look() == 0
+    assert hall.opened("winter")
+
+
 @pytest.mark.parametrize(
     ("game", "name", "code"),
     [

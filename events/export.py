@@ -148,7 +148,7 @@ def parse(lines: Iterable[bytes]) -> Iterator[ExportLine]:
     Raises :class:`RecordDamaged` for an entry and :class:`FileDamaged` for any other line that is not as written.
     """
     covered = hashlib.sha256()
-    entries = submissions = 0
+    entries = submissions = taken = 0
     head = GENESIS
     number = 0
     ended = False
@@ -163,6 +163,7 @@ def parse(lines: Iterable[bytes]) -> Iterator[ExportLine]:
             submissions += 1
             if entries:
                 raise FileDamaged(number, "submissions stand before entries")
+            taken = _behind(number, content, taken)
         elif isinstance(content, EntryLine):
             entries += 1
             head = content.digest
@@ -192,6 +193,17 @@ def _decoded(number: int, raw: bytes, entries: int) -> ExportLine:
     if b'"entry"' in raw[:20] or b'"public":' in raw[:40]:
         raise RecordDamaged(entries + 1, why)
     raise FileDamaged(number, why)
+
+
+def _behind(line: int, content: SubmissionLine, last: int) -> int:
+    """The number of a submission, which comes behind those before."""
+    try:
+        number = number_of(content.inbox)
+    except ValueError as error:
+        raise FileDamaged(line, f"{content.inbox[:40]!r} is no number of a submission") from error
+    if number <= last:
+        raise FileDamaged(line, f"submission {content.inbox} stands behind number {last}")
+    return number
 
 
 def _check_first(first: EntryLine, header: Header) -> None:

@@ -23,13 +23,25 @@ from api.tokens import Caller, Tokens
 from domain.kernel.arbiter import Rewind
 from domain.thrones.ruleset import THRONES
 from events import chain, codec
-from events.bundle import LEDGER, MANIFEST, NOTE, BundleDamaged, Manifest, hashes, manifest_line, pack, unpack
+from events.bundle import (
+    CHECKPOINTS,
+    LEDGER,
+    MANIFEST,
+    NOTE,
+    BundleDamaged,
+    Manifest,
+    hashes,
+    manifest_line,
+    pack,
+    unpack,
+)
 from events.envelope import GENESIS, Stored, encode
+from events.errors import FileDamaged, GameUnknown
 from events.evidence import Finding, Note, book_of, weigh
-from events.export import EndLine, EntryLine, SubmissionLine, export_game, import_game, parse
+from events.export import EndLine, EntryLine, ExportLine, Header, SubmissionLine, export_game, import_game, parse
 from events.notes import Checkpoint, Signer, origin, read_checkpoint
 from events.ruling import Judge
-from events.store import Store
+from events.store import Kept, Store
 from events.verify import verify_store
 from worker.adjudicate import adjudicate
 
@@ -87,6 +99,12 @@ def played(most: int, number: int = 1) -> Played:
 @cache
 def short() -> Played:
     return played(24)
+
+
+@cache
+def some(number: int) -> tuple[bytes, ...]:
+    """The record of one of a few random games."""
+    return played(6 * number, number).lines
 
 
 @cache
@@ -220,16 +238,16 @@ def test_any_changed_part_of_a_bundle_is_named_though_the_manifest_was_made_anew
     else:
         parts[name] = parts[name][: data.draw(st.integers(0, len(parts[name]) - 1))]
     path = tmp_path_factory.mktemp("bundle") / "winter.zip"
-    path.write_bytes(pack(remade(parts, None)))
+    path.write_bytes(pack(signed_anew(parts, None)))
     proof = prove_file(path, [], KEYS)
     assert not proof.is_confirmed
-    path.write_bytes(pack(remade(parts, OTHER)))
+    path.write_bytes(pack(signed_anew(parts, OTHER)))
     assert "signature" in whats(prove_file(path, [], KEYS).findings)
 
 
-def remade(parts: dict[str, bytes], signer: Signer | None) -> dict[str, bytes]:
+def signed_anew(parts: dict[str, bytes], signer: Signer | None, **said: Any) -> dict[str, bytes]:
     """A manifest that fits the parts, signed anew, or with the old signature."""
-    old = msgspec.json.decode(parts[MANIFEST], type=Manifest)
+    old = msgspec.structs.replace(msgspec.json.decode(parts[MANIFEST], type=Manifest), **said)
     listed = {name: body for name, body in parts.items() if name not in (MANIFEST, NOTE)}
     raw = encode(msgspec.structs.replace(old, parts=hashes(listed))) + b"\n"
     made = {**parts, MANIFEST: raw}
@@ -253,6 +271,138 @@ def desk_with(store: Store, signer: Signer) -> Desk:
 
 
 # A forger who makes everything anew
+
+
+def remade(lines: list[bytes]) -> list[bytes]:
+    """An export whose entries are numbered, chained and counted anew, so that nothing of its form is wrong."""
+    made: list[bytes] = []
+    head, seq, submissions = GENESIS, 0, 0
+    for raw in lines:
+        line = msgspec.json.decode(raw, type=ExportLine)
+        if isinstance(line, EntryLine):
+            stored, seq = line.stored(), seq + 1
+            entry = codec.entry(stored)
+            public = stored.public.replace(f'"prev":"{entry.prev}"'.encode(), f'"prev":"{head}"'.encode())
+            public = public.replace(b'"seq":%d,' % entry.seq, b'"seq":%d,' % seq, 1)
+            head = chain.digest(head, public, stored.sealed)
+            made.append(encode(EntryLine(msgspec.Raw(public), stored.sealed, head)) + b"\n")
+        elif isinstance(line, EndLine):
+            covered = hashlib.sha256(b"".join(made)).hexdigest()
+            made.append(encode(EndLine(seq, submissions, head, covered)) + b"\n")
+        else:
+            submissions += isinstance(line, SubmissionLine)
+            made.append(raw)
+    return made
+
+
+def test_what_was_not_changed_is_remade_as_it_was() -> None:
+    assert remade(list(some(1))) == list(some(1))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_a_change_is_named_though_the_whole_chain_was_made_anew(data: st.DataObject) -> None:
+    """Form and chain are right then; what is named is what the rules, or the submissions, say otherwise."""
+    lines = list(some(data.draw(st.integers(1, 3))))
+    kind = data.draw(st.sampled_from(["submission", "entry"]))
+    own = [at for at, raw in enumerate(lines) if raw.startswith(b'{"line":"%s"' % kind.encode())]
+    index = data.draw(st.sampled_from(own))
+    how = data.draw(st.sampled_from(["remove", "swap", "insert", "change"]))
+    if how == "remove":
+        del lines[index]
+    elif how == "swap":
+        other = data.draw(st.sampled_from([at for at in own if at != index]))
+        lines[index], lines[other] = lines[other], lines[index]
+    elif how == "insert":
+        lines.insert(data.draw(st.sampled_from(own)), lines[index])
+    else:
+        lines[index] = otherwise(lines[index])
+    forged = remade(lines)
+    if how == "remove" and kind == "entry" and index == own[-1]:
+        assert prove(forged).is_confirmed  # a record that has not come to it yet; whoever has a checkpoint knows better
+        return
+    proof = prove(forged)
+    assert not proof.is_confirmed
+    assert all(one.detail for one in proof.findings)
+
+
+def otherwise(raw: bytes) -> bytes:
+    """An entry or a submission with the time of another."""
+    at = raw.index(b'"at":"') + 6
+    return raw[:at] + b"2024" + raw[at + 4 :]
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(1, 23))
+def test_a_record_that_was_cut_short_and_closed_again_misses_what_was_signed(kept: int) -> None:
+    game = short()
+    cut = _cut(list(game.lines), kept)
+    assert prove(cut).is_confirmed
+    found = prove(cut, notes(game.checkpoints[kept - 1 :], "mine"), KEYS).findings
+    assert len(found) == len(game.checkpoints) - kept + 1
+    assert {(one.what, one.entry) for one in found} == {("checkpoint", kept + 1)}
+    assert not prove(cut, notes(game.receipts[kept - 1 :], "mine"), KEYS).is_confirmed
+
+
+def closed(made: list[bytes]) -> list[bytes]:
+    """The lines with a last one that fits."""
+    counts = [sum(raw.startswith(b'{"line":"%s"' % kind) for raw in made) for kind in (b"entry", b"submission")]
+    head = [msgspec.json.decode(raw, type=EntryLine).digest for raw in made if raw.startswith(b'{"line":"entry"')]
+    covered = hashlib.sha256(b"".join(made)).hexdigest()
+    return [*made, encode(EndLine(counts[0], counts[1], head[-1] if head else GENESIS, covered)) + b"\n"]
+
+
+def test_a_record_without_its_submissions_says_what_is_missing() -> None:
+    bare = closed([raw for raw in short().lines[:-1] if not raw.startswith(b'{"line":"submission"')])
+    found = prove(bare).findings
+    assert [(one.what, one.entry) for one in found] == [("inbox", 1)]
+    assert "all submissions are missing" in found[0].detail
+    some_left = closed([raw for raw in short().lines[:-1] if not raw.startswith(b'{"line":"submission","inbox":"7-0"')])
+    found = prove(some_left).findings
+    assert [(one.what, one.entry) for one in found] == [("inbox", 7)]
+    assert "submission 7-0" in found[0].detail and "the others are 1 to 6, 8 to 25" in found[0].detail
+
+
+# Its name
+
+
+def renamed(lines: tuple[bytes, ...], **said: Any) -> list[bytes]:
+    header = msgspec.structs.replace(msgspec.json.decode(lines[0], type=Header), **said)
+    return closed([encode(header) + b"\n", *lines[1:-1]])
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_a_record_under_another_name_is_named(full: bool, tmp_path: Path) -> None:
+    lines = tuple(export_game(short().desk.store, GAME, full=full))
+    for said in ({"game": "summer"}, {"copy_of": "summer"}, {"copy_of": GAME}):
+        forged = renamed(lines, **said)
+        found = prove(forged).findings
+        assert found and "line 1" in str(found[0]).lower(), found
+        with pytest.raises(FileDamaged):
+            import_game(Store(fakeredis.FakeRedis()), forged)
+    parts = dict(unpack(packed(full)).parts)
+    parts[LEDGER] = b"".join(renamed(tuple(unpack(packed(full)).lines), game="summer"))
+    path = tmp_path / "summer.zip"
+    path.write_bytes(pack(signed_anew(parts, SIGNER, game="summer")))
+    assert not prove_file(path).is_confirmed
+
+
+def test_a_copy_says_of_which_game_it_is_one() -> None:
+    store = Store(fakeredis.FakeRedis())
+    import_game(store, short().lines, "copy")
+    lines = list(export_game(store, "copy"))
+    proof = prove(lines, all_notes(short()), KEYS)
+    assert proof.is_confirmed and proof.game == "copy", proof.findings
+    assert "This is a copy of game winter under the id copy." in proof.remarks
+    import_game(store, lines, "copy-of-copy")
+    assert any("copy of game winter" in one for one in prove(list(export_game(store, "copy-of-copy"))).remarks)
+    # Back under its own name it is no copy.
+    other = Store(fakeredis.FakeRedis())
+    import_game(other, lines, GAME)
+    assert tuple(export_game(other, GAME)) == short().lines
+
+
+# Another history
 
 
 def test_a_chain_made_anew_over_another_ending_meets_the_checkpoints() -> None:
@@ -424,7 +574,7 @@ def test_any_change_in_the_store_is_named(data: st.DataObject) -> None:
     rows = [(name, dict(fields)) for name, fields in store.client.xrange(store.key(GAME, what))]
     index = data.draw(st.integers(0, len(rows) - 1))
     before = copy.deepcopy(rows)
-    how = data.draw(st.sampled_from(["byte", "remove", "swap", "truncate"]))
+    how = data.draw(st.sampled_from(["byte", "remove", "swap", "insert", "truncate"]))
     if how == "byte":
         field = data.draw(st.sampled_from(sorted(rows[index][1])))
         rows[index][1][field] = _changed(rows[index][1][field], data)
@@ -434,6 +584,10 @@ def test_any_change_in_the_store_is_named(data: st.DataObject) -> None:
         other = data.draw(st.integers(0, len(rows) - 1).filter(lambda one: one != index))
         rows[index] = (rows[index][0], before[other][1])
         rows[other] = (rows[other][0], before[index][1])
+    elif how == "insert":
+        other = data.draw(st.integers(0, len(rows) - 2))  # behind the last it would be one more that waits
+        rows.insert(other, (b"", before[index][1]))
+        rows = [(b"%d-0" % number, fields) for number, (_, fields) in enumerate(rows, 1)]
     else:
         rows = rows[:index]
     store.client.delete(store.key(GAME, what))
@@ -443,6 +597,87 @@ def test_any_change_in_the_store_is_named(data: st.DataObject) -> None:
     if report.is_confirmed:  # what is no part of a ruling, such as a key of the inbox: receipts sign all of it
         proof = prove(list(export_game(store, GAME)), all_notes(short()), KEYS)
         assert not proof.is_confirmed, (what, how, index)
+
+
+def test_a_chain_made_anew_in_the_store_meets_the_checkpoints_kept_there() -> None:
+    """Whoever gets at the store and has no key can play another game there, but not sign it."""
+    game = short()
+    other = desk_on(Store(fakeredis.FakeRedis()), OTHER)
+    import_game(other.store, _cut(list(game.lines), 12))
+    go_on(other, 20, random.Random(99))
+    for kept in game.desk.store.checkpoints(GAME):
+        other.store.client.xadd("kept", {"note": kept.note}, id=f"{kept.size}-0")
+    other.store.client.rename("kept", other.store.key(GAME, "checkpoints"))
+    assert verify_store(other.store, JUDGE, GAME).is_confirmed
+    kept = stored_notes(other.store)
+    proof = prove(list(export_game(other.store, GAME)), [], KEYS, None, kept)
+    assert {(one.what, one.entry) for one in proof.findings} == {("checkpoint", size) for size in range(13, 26)}
+
+
+def stored_notes(store: Store) -> list[Note]:
+    return [Note(f"checkpoint {one.size}", one.note) for one in store.checkpoints(GAME)]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_any_change_of_a_kept_checkpoint_is_named(data: st.DataObject) -> None:
+    notes_there = stored_notes(short().desk.store)
+    index = data.draw(st.integers(0, len(notes_there) - 1))
+    text = notes_there[index].text.encode()
+    body = text.partition(b"\n\n")[0]
+    changed = _changed(body, data, but=b"\n") + text[len(body) :]
+    notes_there[index] = Note(notes_there[index].name, changed.decode(errors="replace"))
+    proof = prove(short().lines, [], KEYS, None, notes_there)
+    assert [(one.what, one.name) for one in proof.findings] == [("signature", notes_there[index].name)]
+
+
+def test_checkpoints_are_kept_with_the_receipts_and_never_replaced() -> None:
+    game = short()
+    store = Store(fakeredis.FakeRedis())
+    import_game(store, game.lines)
+    desk = desk_on(store)
+    assert list(store.checkpoints(GAME)) == []
+    owed = THRONES.decisions(desk.line(GAME).state)[0]
+    caller = Caller("seat", next(name for name, house in SEATS.items() if house == owed.player))
+    receipt = desk.submit(GAME, caller, encode(owed.default), key="once")
+    version, root = store.head(GAME)
+    first = list(store.checkpoints(GAME))
+    assert [one.size for one in first] == [version]
+    assert read_checkpoint(first[0].note, SIGNER.verifier).root == root
+    assert read_checkpoint(receipt.note, SIGNER.verifier) == read_checkpoint(first[0].note, SIGNER.verifier)
+    for size in (version, version - 1, 1):
+        store.keep_checkpoint(GAME, Kept(size, "another"))
+    assert desk.submit(GAME, caller, encode(owed.default), key="once").again
+    assert list(store.checkpoints(GAME)) == first
+    store.keep_checkpoint(GAME, Kept(version + 1, "later"))
+    assert [one.size for one in store.checkpoints(GAME)] == [version, version + 1]
+    with pytest.raises(GameUnknown):
+        store.keep_checkpoint("nobody", Kept(1, "x"))
+
+
+def test_checkpoints_move_along_and_are_told_when_their_key_is_missing(tmp_path: Path) -> None:
+    found = unpack(packed(True))
+    assert [one.size for one in found.kept] == list(range(1, 26))
+    there = desk_on(Store(fakeredis.FakeRedis()), OTHER)
+    import_game(there.store, found.lines, None, found.kept)
+    go_on(there, 3, random.Random(8))
+    path = tmp_path / "moved.zip"
+    path.write_bytes(bundle(there, GAME, full=True))
+    assert [one.size for one in unpack(path.read_bytes()).kept] == list(range(1, 29))
+    both = prove_file(path, [], (SIGNER.verifier, OTHER.verifier))
+    assert both.is_confirmed and both.evidence == 28, both.findings
+    one = prove_file(path, [], (OTHER.verifier,))
+    assert one.is_confirmed and one.evidence == 3, one.findings
+    assert any("25 checkpoints were signed with a key that is not given: rookery.test" in told for told in one.remarks)
+
+
+def test_checkpoints_of_another_record_are_not_taken_in() -> None:
+    parts = dict(unpack(packed(True)).parts)
+    other = SIGNER.checkpoint(GAME, 3, "ab" * 32)
+    for notes_text, why in ((other, "does not begin with the 3 entries"), ("no note", "not a checkpoint")):
+        parts[CHECKPOINTS] = notes_text.encode()
+        with pytest.raises(BundleDamaged, match=why):
+            assert unpack(pack(signed_anew(parts, SIGNER))).kept
 
 
 def test_a_file_without_its_end_is_named() -> None:

@@ -28,6 +28,7 @@ from domain.kernel.docket import (
 )
 from domain.kernel.facts import AnswerSealed, AnswersOpened, DraftKept, Fact
 from domain.kernel.refusal import Refusal
+from domain.kernel.rewinding import struck_corrections
 from domain.kernel.ruleset import Ruling
 from domain.thrones import facts as f
 from domain.thrones.cases import Case
@@ -37,11 +38,14 @@ from domain.thrones.opinions import as_case
 from domain.thrones.prose import Prose
 from domain.thrones.ruleset import THRONES
 from domain.thrones.state import Hidden, State
-from domain.thrones.taking_back import Exposed, Offered, plan
+from domain.thrones.taking_back import Exposed, Offered, OfferedCorrection, plan
 from domain.thrones.view import View, view
 from events import codec
 from events.envelope import Receipt, Refused, Stored, encode
 from events.past import Record
+
+HOLDS_BACK = "What is asked anew holds back all that is offered later; once it is answered, the rest is offered again."
+"""Why a plan cannot tell yet what becomes of the answers behind one that is asked anew."""
 
 Ruled = Callable[[Receipt], Any]
 """Sees to it that a submission is ruled on, as far as that can be done now."""
@@ -70,6 +74,16 @@ class PlannedAnswer(msgspec.Struct, frozen=True):
     differs: tuple[str, ...]
 
 
+class PlannedCorrection(msgspec.Struct, frozen=True):
+    """A struck-out correction: ``made again``, ``offered later``, ``the arbiter's to decide``, or ``struck out``."""
+
+    entry: int
+    reason: str
+    stated: tuple[str, ...]
+    outcome: str
+    differs: tuple[str, ...]
+
+
 class PlanOfRewind(msgspec.Struct, frozen=True):
     """What a rewind would do. ``version`` is the record it was made for; apply it with that version.
 
@@ -86,6 +100,8 @@ class PlanOfRewind(msgspec.Struct, frozen=True):
     kept: int
     asked_anew: int
     offered_later: int
+    corrections: tuple[PlannedCorrection, ...]
+    remarks: tuple[str, ...]
     redraw: bool
 
 
@@ -224,7 +240,7 @@ class Bench:
         """The plan; None when it would tell of answers that are still sealed."""
         state, past = self._past(game)
         ruling = THRONES.decide(state, command, past)
-        made = plan(ruling, command, past, redraw=redraw)
+        made = plan(ruling, state, command, past, redraw=redraw)
         if not opened and not state.is_disclosed and any(_is_sealed(past, one.given) for one in made.answers):
             return None
         answers = tuple(self._answer(past, one) for one in made.answers)
@@ -239,8 +255,24 @@ class Bench:
             kept=outcomes.count("kept"),
             asked_anew=outcomes.count("asked anew"),
             offered_later=outcomes.count("offered later"),
+            corrections=tuple(self._correction(state, one) for one in made.corrections),
+            remarks=(HOLDS_BACK,) if {"asked anew", "offered later"} <= {*outcomes} else (),
             redraw=redraw,
         )
+
+    def _correction(self, state: State, one: OfferedCorrection) -> PlannedCorrection:
+        prose = Prose(self.desk.edition(state))
+        stated = tuple(prose.line(fact) or type(fact).__name__ for fact in one.stated)
+        return PlannedCorrection(one.given.entry, one.reason, stated, one.outcome, one.differs)
+
+    def corrections(self, game: str, command: Rewind, without: tuple[int, ...]) -> Rewind:
+        """A causal rewind that offers again every correction it strikes out, but those of the entries ``without``."""
+        if not command.causal:
+            return command
+        state, past = self._past(game)
+        struck = struck_corrections(state.docket, past, command.to) if 0 < command.to < past.version else ()
+        entries = sorted({given.entry for given in struck} - {*without})
+        return msgspec.structs.replace(command, corrections=tuple(entries))
 
     def _answer(self, past: Past, one: Offered) -> PlannedAnswer:
         fact: Any = past.facts(one.given.entry)[one.given.fact]
@@ -268,7 +300,9 @@ class Bench:
 
     def _stated(self, facts: tuple[Fact, ...], prose: Prose) -> Iterator[str]:
         """What the arbiter states, and which answers it makes void; nothing of what the game does with it."""
-        at = next(number for number, fact in enumerate(facts) if isinstance(fact, Corrected))
+        at = next((number for number, fact in enumerate(facts) if isinstance(fact, Corrected)), None)
+        if at is None:
+            return
         corrected = facts[at]
         assert isinstance(corrected, Corrected)
         for number, fact in enumerate(facts):
@@ -333,11 +367,12 @@ class Bench:
             raise PlanOutOfDate(expected, version)
 
     def _as_before(self, signed: Any, known: bytes) -> Any:
-        """Sent again under its key, a rewind has the seed that was drawn the first time."""
-        if not isinstance(signed, Rewind) or not signed.seed:
+        """Sent again under its key, a rewind has the seed that was drawn the first time, and the same corrections."""
+        if not isinstance(signed, Rewind):
             return signed
-        seed = msgspec.json.decode(known).get("seed", "")
-        return msgspec.structs.replace(signed, seed=seed or signed.seed)
+        before = msgspec.json.decode(known)
+        corrections = tuple(before.get("corrections", ()))
+        return msgspec.structs.replace(signed, seed=before.get("seed", "") or signed.seed, corrections=corrections)
 
     def appeal(
         self, game: str, caller: Caller, against: int, statement: str, *, key: str = "", correlation: str = ""

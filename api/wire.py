@@ -25,8 +25,8 @@ from domain.thrones.ruleset import THRONES
 from domain.thrones.state import Hidden, Standing, State
 from domain.thrones.view import Owed, Own
 from events.envelope import Accepted, Part, Refused, SealedFact, Stored, encode
-
 from events.store import Kept
+
 JSON = "application/json"
 PROBLEM = "application/problem+json"
 TEXT = "text/plain; charset=utf-8"
@@ -286,14 +286,15 @@ class RewindOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Take a game back to the state after entry ``to``.
 
     ``correction`` states facts there. With ``causal`` the struck-out answers are offered again and kept where nothing
-    they rest on has changed. With ``redraw`` what is not yet drawn is drawn anew. ``why`` is for a plan that opens
-    answers which are still sealed.
+    they rest on has changed, and struck-out corrections too, but those of the entries ``without``. With ``redraw`` what
+    is not yet drawn is drawn anew. ``why`` is for a plan that opens answers which are still sealed.
     """
 
     to: int
     reason: str = ""
     causal: bool = False
     correction: tuple[dict[str, Any], ...] = ()
+    without: tuple[int, ...] = ()
     redraw: bool = False
     appeal: int | None = None
     opinion: str = ""
@@ -301,9 +302,13 @@ class RewindOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class CorrectionOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """State facts on the present position."""
+    """State facts on the present position.
 
-    facts: tuple[dict[str, Any], ...]
+    ``instead_of`` are entries whose struck-out corrections could not be made again and are decided about with this.
+    """
+
+    facts: tuple[dict[str, Any], ...] = ()
+    instead_of: tuple[int, ...] = ()
     reason: str = ""
     appeal: int | None = None
     opinion: str = ""
@@ -339,8 +344,6 @@ class SecretsReadList(msgspec.Struct, frozen=True):
     reads: tuple[ReadOfSecrets, ...]
 
 
-class TwoSides(msgspec.Struct, frozen=True):
-    """A game as a House knew it (``known``), beside the truth: the position, and what was hidden in it."""
 class Checkpoints(msgspec.Struct, frozen=True):
     """Signed notes: for how many entries each was signed, and its text."""
 
@@ -349,6 +352,8 @@ class Checkpoints(msgspec.Struct, frozen=True):
     checkpoints: tuple[Kept, ...]
 
 
+class TwoSides(msgspec.Struct, frozen=True):
+    """A game as a House knew it (``known``), beside the truth: the position, and what was hidden in it."""
 
     game: str
     version: int

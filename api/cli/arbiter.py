@@ -30,7 +30,7 @@ from api.cli.place import Place, place
 from api.cli.play import told
 from api.tokens import Caller
 from domain.kernel.arbiter import Amend, Correct, Rewind, RuleOnAppeal
-from domain.thrones.prose import Prose
+from domain.thrones.prose import Prose, part_in_words
 from domain.thrones.refusals import explain
 from domain.thrones.state import State
 from events.envelope import Receipt, Refused
@@ -43,6 +43,10 @@ Causal = Annotated[bool, typer.Option("--causal", help="Offer the struck-out ans
 Redraw = Annotated[bool, typer.Option("--redraw", help="Draw anew what is not yet drawn.")]
 States = Annotated[list[str], typer.Option("--state", help="A fact as JSON, stated by the arbiter; any number.")]
 Facts = Annotated[str, typer.Option("--facts", help="A file with a JSON list of facts.")]
+Without = Annotated[list[int], typer.Option("--without", help="Do not make the correction of this entry again.")]
+InsteadOf = Annotated[
+    list[int], typer.Option("--instead-of", help="The entry of a correction that this decides about.")
+]
 Number = Annotated[int | None, typer.Option("--appeal", help="The appeal that this rules on.")]
 Opinion = Annotated[str, typer.Option("--opinion", help="The opinion on that appeal.")]
 
@@ -182,6 +186,7 @@ def plan(
     causal: Causal = False,
     redraw: Redraw = False,
     state: States = [],  # noqa: B006 - typer copies it
+    without: Without = [],  # noqa: B006 - typer copies it
     facts: Facts = "",
     appeal: Number = None,
     why: Why = "",
@@ -197,6 +202,7 @@ def plan(
         caller = here.caller(game, token=token)
         here.settle(game)
         command = Rewind(to=to, reason="", causal=causal, correction=_stated(state, facts), appeal=appeal)
+        command = bench(here).corrections(game, command, tuple(without))
         found = bench(here).plan_rewind(game, caller, command, redraw=redraw, why=why)
         prose = Prose(here.desk.edition(here.desk.line(game).state))
     struck = f"entries {found.struck[0]} to {found.struck[-1]}" if len(found.struck) > 1 else f"entry {found.struck[0]}"
@@ -209,6 +215,15 @@ def plan(
     if causal:
         out.say(f"Answers: {found.kept} kept, {found.asked_anew} asked anew, {found.offered_later} offered later.")
         _say_answers(out, found.answers, prose.name)
+        for remark in found.remarks:
+            out.say(remark)
+    for corrected in found.corrections:
+        differs = (
+            f": {', '.join(part_in_words(prose, name) for name in corrected.differs)}" if corrected.differs else ""
+        )
+        out.say(f"Correction of entry {corrected.entry} ({corrected.reason}): {corrected.outcome}{differs}")
+        for sentence in corrected.stated:
+            out.say(f"    {sentence}")
     if redraw:
         out.say("New draws are made when it is applied; what is offered behind the first may come out otherwise.")
     out.say(f"Apply it with: rookery rewind {game} {to} --version {found.version} --reason … and the same options.")
@@ -246,6 +261,7 @@ def rewind(
     causal: Causal = False,
     redraw: Redraw = False,
     state: States = [],  # noqa: B006 - typer copies it
+    without: Without = [],  # noqa: B006 - typer copies it
     facts: Facts = "",
     appeal: Number = None,
     opinion: Opinion = "",
@@ -262,6 +278,7 @@ def rewind(
         here.settle(game)
         stated = _stated(state, facts)
         command = Rewind(to=to, reason=reason, causal=causal, correction=stated, appeal=appeal, opinion=opinion)
+        command = bench(here).corrections(game, command, tuple(without))
         _act(here, out, game, caller, command, version, redraw)
 
 
@@ -270,6 +287,7 @@ def correct(
     reason: Annotated[str, typer.Option(help="Why, for everybody to read.")] = "",
     version: Annotated[int | None, typer.Option(help="The version that the plan was made for.")] = None,
     state: States = [],  # noqa: B006 - typer copies it
+    instead_of: InsteadOf = [],  # noqa: B006 - typer copies it
     facts: Facts = "",
     appeal: Number = None,
     opinion: Opinion = "",
@@ -284,7 +302,8 @@ def correct(
     with place(data, store, queue) as here:
         caller = here.caller(game, token=token)
         here.settle(game)
-        command = Correct(facts=_stated(state, facts), reason=reason, appeal=appeal, opinion=opinion)
+        stated, decided = _stated(state, facts), tuple(instead_of)
+        command = Correct(facts=stated, reason=reason, instead_of=decided, appeal=appeal, opinion=opinion)
         if version is not None:
             _act(here, out, game, caller, command, version, False)
             return

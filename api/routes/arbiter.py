@@ -165,7 +165,13 @@ def _rewind(order: wire.RewindOrder) -> Rewind:
 
 
 def _correct(order: wire.CorrectionOrder) -> Correct:
-    return Correct(facts=order.facts, reason=order.reason, appeal=order.appeal, opinion=order.opinion)
+    return Correct(
+        facts=order.facts,
+        reason=order.reason,
+        instead_of=order.instead_of,
+        appeal=order.appeal,
+        opinion=order.opinion,
+    )
 
 
 @router.post(
@@ -184,7 +190,8 @@ async def plan_rewind(request: Request, game: str) -> Response:
 
     def made() -> PlanOfRewind:
         bench = bench_of(request)
-        return bench.plan_rewind(game, caller, _rewind(order), redraw=order.redraw, why=order.why)
+        command = bench.corrections(game, _rewind(order), order.without)
+        return bench.plan_rewind(game, caller, command, redraw=order.redraw, why=order.why)
 
     found = await run_in_threadpool(made)
     return answer(found, 200, {"ETag": etag(found.version)})
@@ -236,7 +243,9 @@ def _planned_for(request: Request) -> int:
 async def rewind(request: Request, game: str) -> Response:
     """Refused, and not recorded, when the record has grown since the plan."""
     caller, order = await _order(request, game, wire.RewindOrder, ARBITERS, "an arbiter")
-    return await _act(request, game, caller, _rewind(order), _planned_for(request), order.redraw)
+    version = _planned_for(request)
+    command = await run_in_threadpool(bench_of(request).corrections, game, _rewind(order), order.without)
+    return await _act(request, game, caller, command, version, order.redraw)
 
 
 @router.post(

@@ -74,6 +74,9 @@ class ArbitersRuleset(Ruleset[S], Protocol[S]):
     def problems(self, state: S) -> tuple[str, ...]:
         """Invariants of the board that a position breaks, in words."""
 
+    def replaced(self, before: S, after: S, now: S) -> tuple[str, ...]:
+        """Names of what differs between two states and is not in a third one as it was in the first."""
+
     def follows(self, game: Game[S]) -> tuple[Procedure, ...]:
         """What follows at once from a corrected board, as procedures to be carried out first."""
 
@@ -95,13 +98,15 @@ class Rewind(Act, frozen=True, tag="rewind"):
     """Take the game back to the state after entry ``to``. ``correction`` states facts there; see :mod:`rewinding`.
 
     ``seed`` (32 bytes in hexadecimal) redraws everything not yet drawn. ``expected`` is the version that its plan
-    was made for; once the record has grown, it is refused.
+    was made for; once the record has grown, it is refused. A causal rewind offers the corrections of the entries
+    ``corrections`` again, in their turn.
     """
 
     to: int
     reason: str
     causal: bool = False
     correction: tuple[dict[str, Any], ...] = ()
+    corrections: tuple[int, ...] = ()
     seed: str = ""
     appeal: int | None = None
     opinion: str = ""
@@ -109,10 +114,14 @@ class Rewind(Act, frozen=True, tag="rewind"):
 
 
 class Correct(Act, frozen=True, tag="correct"):
-    """State facts on the present position, with a reason."""
+    """State facts on the present position, with a reason.
+
+    ``instead_of`` are entries whose corrections could not be made again: what is stated, if anything, replaces them.
+    """
 
     facts: tuple[dict[str, Any], ...]
     reason: str
+    instead_of: tuple[int, ...] = ()
     appeal: int | None = None
     opinion: str = ""
     expected: int | None = None

@@ -93,6 +93,7 @@ class Struck(msgspec.Struct, frozen=True):
 class Docket(msgspec.Struct, frozen=True, omit_defaults=True):
     """``struck`` are ranges of entries taken back, ``pending`` answers of them still to be offered again.
 
+    ``undecided`` are corrections of them that could not be made again: the arbiter has to decide.
     At the present ``question`` the players ``anew`` are asked anew, and answers of those in ``again`` have been kept;
     nothing more is offered for them there.
     ``reads`` are the entries whose record of a read of secrets is still sealed. ``shared``: the game has ended and its
@@ -101,6 +102,7 @@ class Docket(msgspec.Struct, frozen=True, omit_defaults=True):
 
     struck: tuple[tuple[int, int], ...] = ()
     pending: tuple[Given, ...] = ()
+    undecided: tuple[Given, ...] = ()
     anew: tuple[str, ...] = ()
     again: tuple[str, ...] = ()
     question: int = 0
@@ -171,6 +173,23 @@ class AnswerOffered(Fact, frozen=True, tag=True):
     question: int
     kept: bool
     differs: tuple[str, ...] = ()
+
+
+class CorrectionOffered(Fact, frozen=True, tag=True):
+    """A struck-out correction came up again: ``made`` again by the facts that follow, else the arbiter has to decide.
+
+    ``given`` is where it was made first, ``differs`` names what no longer stands as it did.
+    """
+
+    given: Given
+    made: bool
+    differs: tuple[str, ...] = ()
+
+
+class CorrectionDecided(Fact, frozen=True, tag=True):
+    """The arbiter has decided about a correction that could not be made again."""
+
+    given: Given
 
 
 class AnswerVoided(Fact, frozen=True, tag=True):
@@ -308,12 +327,28 @@ def _offered(docket: Docket, fact: AnswerOffered) -> Docket:
     return msgspec.structs.replace(docket, pending=left, anew=anew, again=again, question=fact.question)
 
 
+def _rewound(docket: Docket, fact: Rewound) -> Docket:
+    undecided = tuple(one for one in docket.undecided if one not in fact.pending)
+    struck = (*docket.struck, (fact.first, fact.last))
+    return msgspec.structs.replace(docket, struck=struck, pending=fact.pending, undecided=undecided)
+
+
+def _correction_offered(docket: Docket, fact: CorrectionOffered) -> Docket:
+    left = tuple(one for one in docket.pending if one != fact.given)
+    undecided = docket.undecided if fact.made else (*docket.undecided, fact.given)
+    return msgspec.structs.replace(docket, pending=left, undecided=undecided)
+
+
 def evolve_docket(docket: Docket, fact: Fact) -> Docket:
     """The docket after a fact of this module."""
     change = msgspec.structs.replace
     match fact:
         case Rewound():
-            return change(docket, struck=(*docket.struck, (fact.first, fact.last)), pending=fact.pending)
+            return _rewound(docket, fact)
+        case CorrectionOffered():
+            return _correction_offered(docket, fact)
+        case CorrectionDecided():
+            return change(docket, undecided=tuple(one for one in docket.undecided if one != fact.given))
         case AnswerOffered():
             return _offered(docket, fact)
         case AppealFiled():
@@ -352,6 +387,8 @@ DOCKET_FACTS: tuple[type[Fact], ...] = (
     Rewound,
     Corrected,
     AnswerOffered,
+    CorrectionOffered,
+    CorrectionDecided,
     AnswerVoided,
     AppealFiled,
     AppealRuled,

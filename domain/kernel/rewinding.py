@@ -5,7 +5,9 @@ again, in order, on the corrected line: an answer is kept when it is still legal
 same on both lines, i.e. the options it was chosen from and everything that it and its ruling read. Kept
 answers are part of the entry that makes them possible, as forced answers are; the others are asked anew.
 
-An answer is named by the place where its player gave it, however often it has been kept since.
+An answer is named by the place where its player gave it, however often it has been kept since. Corrections that an
+arbiter made in the struck-out entries are offered in their turn, too, where the rewind says so: one is made again when
+what it replaced stands as it did then and the corrected position is possible; otherwise it is the arbiter's to decide.
 """
 
 from __future__ import annotations
@@ -15,7 +17,16 @@ from typing import Any, TypeVar
 
 from domain.kernel.arbiter import ArbitersRuleset, Correct, Footprint, Past, Rewind, check_version, close_appeal
 from domain.kernel.decision import Answer, Decision
-from domain.kernel.docket import AnswerOffered, AnswerVoided, Corrected, Docket, Given, Rewound
+from domain.kernel.docket import (
+    AnswerOffered,
+    AnswerVoided,
+    Corrected,
+    CorrectionDecided,
+    CorrectionOffered,
+    Docket,
+    Given,
+    Rewound,
+)
 from domain.kernel.facts import Answered, AnswerSealed, AnswerTaken, DraftKept, DrawsStated, Fact, SeedOpened
 from domain.kernel.procedure import Collect
 from domain.kernel.refusal import Refusal
@@ -53,6 +64,11 @@ def answers_in(past: Past, entry: int) -> Iterable[Given]:
 
     Answers that the rules force are left out: they come by themselves.
     """
+    return (given for _, given in _answers_in(past, entry))
+
+
+def _answers_in(past: Past, entry: int) -> Iterable[tuple[int, Given]]:
+    """The same with the numbers of the facts."""
     facts = past.facts(entry)
     for number, fact in enumerate(facts):
         first = number
@@ -69,9 +85,50 @@ def answers_in(past: Past, entry: int) -> Iterable[Given]:
         if how == "kept":
             offered = facts[first - 1]
             assert isinstance(offered, AnswerOffered)
-            yield offered.given
+            yield number, offered.given
         elif how != "forced":
-            yield Given(entry, number)
+            yield number, Given(entry, number)
+
+
+def corrections_in(past: Past, entry: int) -> Iterable[Given]:
+    """The corrections of an entry, each by the place where it was made first; also those that were left undecided."""
+    return (given for _, given in _corrections_in(past, entry))
+
+
+def _corrections_in(past: Past, entry: int) -> Iterable[tuple[int, Given]]:
+    facts = past.facts(entry)
+    for number, fact in enumerate(facts):
+        before = facts[number - 1] if number else None
+        if isinstance(fact, Corrected):
+            again = before.given if isinstance(before, CorrectionOffered) and before.made else None
+            yield number, again or Given(entry, number)
+        elif isinstance(fact, CorrectionOffered) and not fact.made:
+            yield number, fact.given
+
+
+def struck_corrections(docket: Docket, past: Past, to: int) -> tuple[Given, ...]:
+    """The corrections that a rewind to an entry strikes out, in order, then those still waiting from earlier rewinds.
+
+    Of two lines only that of the entry counts: whoever goes back to before a rewind takes its correction back.
+    """
+    line = docket.line_to(past.version)
+    later = line[line.index(to) + 1 :] if to in line else ()
+    found = [given for entry in later for given in corrections_in(past, entry)]
+    waiting = [given for given in docket.pending if is_correction(past, given)]
+    there = {given for entry in docket.line_to(to) for given in corrections_in(past, entry)}
+    return tuple(given for given in dict.fromkeys((*found, *waiting)) if given not in there)
+
+
+def is_correction(past: Past, given: Given) -> bool:
+    return isinstance(past.facts(given.entry)[given.fact], Corrected)
+
+
+def correction_at(past: Past, given: Given) -> tuple[Corrected, tuple[Fact, ...]]:
+    """A correction on the record: its reason, and the facts that were stated."""
+    facts = past.facts(given.entry)
+    corrected = facts[given.fact]
+    assert isinstance(corrected, Corrected)
+    return corrected, facts[given.fact + 1 : given.fact + 1 + corrected.count]
 
 
 def _keeps(offered: Fact, fact: DraftKept[Any]) -> bool:
@@ -100,22 +157,34 @@ def state_before(ruleset: Ruleset[S], past: Past, given: Given) -> S:
     return state
 
 
-def struck_out(ruleset: Ruleset[S], docket: Docket, past: Past, to: int) -> tuple[Given, ...]:
-    """The answers to offer again after a rewind to an entry.
+def struck_out(
+    ruleset: Ruleset[S], docket: Docket, past: Past, to: int, corrections: frozenset[Given] = frozenset()
+) -> tuple[Given, ...]:
+    """The answers to offer again after a rewind to an entry, and the corrections among them that are asked for.
 
     First those of the line taken back, in order, then those still waiting from earlier rewinds, then those that earlier
     rewinds have let go of: this one may make room for them again.
     """
     there = {given for entry in docket.line_to(to) for given in answers_in(past, entry)}
-    later = [given for entry in after_it(docket, to, past.version) for given in answers_in(past, entry)]
+    later = [given for entry in after_it(docket, to, past.version) for given in _in_order(past, entry, corrections)]
     any_line = [given for entry in range(to + 1, past.version + 1) for given in answers_in(past, entry)]
-    found = [given for given in dict.fromkeys((*later, *docket.pending, *any_line)) if given not in there]
+    waiting = [given for given in docket.pending if given in corrections or not is_correction(past, given)]
+    found = [given for given in dict.fromkeys((*later, *waiting, *any_line)) if given not in there]
     last = {_replaces(ruleset, past, given): given for given in found}
     return tuple(given for given in found if last[_replaces(ruleset, past, given)] == given)
 
 
+def _in_order(past: Past, entry: int, corrections: frozenset[Given]) -> Iterable[Given]:
+    """The answers of an entry, and the corrections that are asked for, by where they stand in it."""
+    wanted = ((number, given) for number, given in _corrections_in(past, entry) if given in corrections)
+    places = sorted((*_answers_in(past, entry), *wanted), key=lambda place: place[0])
+    return (given for _, given in places)
+
+
 def _replaces(ruleset: Ruleset[S], past: Past, given: Given) -> tuple[object, ...]:
     """Of secret answers and drafts of a player to one question only the last counts; other answers have no rival."""
+    if is_correction(past, given):
+        return (given,)
     fact = _told(past, given)
     if isinstance(fact, Answered):
         return (given,)
@@ -135,6 +204,11 @@ def rewind(ruleset: ArbitersRuleset[S], state: S, command: Rewind, past: Past) -
         raise Refusal("no-such-entry", unknown=True, entry=command.to, last=past.version)
     if ruleset.must_redraw(state, target, _opened(past)) and not command.seed:
         raise Refusal("must-redraw", entry=command.to)
+    struck = struck_corrections(state.docket, past, command.to)
+    unknown = sorted({*command.corrections} - {given.entry for given in struck})
+    if unknown or (command.corrections and not command.causal):
+        raise Refusal("no-such-correction", unknown=True, entries=unknown or list(command.corrections))
+    corrections = frozenset(given for given in struck if given.entry in command.corrections)
     game = ruleset.game(state)
     close_appeal(game, command.appeal, "rewound", command.opinion)
     game.emit(
@@ -144,7 +218,7 @@ def rewind(ruleset: ArbitersRuleset[S], state: S, command: Rewind, past: Past) -
             last=past.version,
             reason=command.reason,
             redrawn=bool(command.seed),
-            pending=struck_out(ruleset, state.docket, past, command.to) if command.causal else (),
+            pending=struck_out(ruleset, state.docket, past, command.to, corrections) if command.causal else (),
         )
     )
     for fact in ruleset.restated(state, target, command.reason):
@@ -176,16 +250,27 @@ def _state_draws_again(game: Game[Any], past: Past, entries: tuple[int, ...]) ->
 def correct(ruleset: ArbitersRuleset[S], state: S, command: Correct, past: Past) -> Ruling[S]:
     """State facts on the present position and go on from there, in the middle of a combat too."""
     check_version(command.expected, past)
-    if not command.facts:
+    if not command.facts and not command.instead_of:
         raise Refusal("nothing-stated")
     game = ruleset.game(state)
     close_appeal(game, command.appeal, "corrected", command.opinion)
+    for entry in command.instead_of:
+        decided = [given for given in state.docket.undecided if given.entry == entry]
+        if not decided:
+            raise Refusal("no-such-correction", unknown=True, entries=[entry])
+        for given in decided:
+            game.emit(CorrectionDecided(given=given))
+    if not command.facts:
+        return offer(ruleset, Ruling(tuple(game.facts), game.state), past)
     _state_facts(ruleset, game, command.facts, command.reason)
     return offer(ruleset, _go_on(ruleset, game, state.question + 1), past)
 
 
 def _state_facts(ruleset: ArbitersRuleset[S], game: Game[S], raw: tuple[dict[str, Any], ...], reason: str) -> None:
-    facts = [ruleset.stated_fact(one) for one in raw]
+    _state(ruleset, game, tuple(ruleset.stated_fact(one) for one in raw), reason)
+
+
+def _state(ruleset: ArbitersRuleset[S], game: Game[S], facts: tuple[Fact, ...], reason: str) -> None:
     game.emit(Corrected(reason=reason, count=len(facts)))
     for number, fact in enumerate(facts, start=1):
         try:
@@ -256,22 +341,32 @@ class _Offers:
         for given in docket.pending:
             if state.is_over or self._occasion(given) < now:
                 return given, 0, (NO_LONGER_ASKED,)
+        first = next((n for n, given in enumerate(docket.pending) if is_correction(self.past, given)), None)
+        if first == 0:
+            return self._correction(state, docket.pending[0], now)
+        pending = docket.pending[:first]
         settled = {*docket.anew, *docket.again} if docket.question == state.question else set()
         asked = [one for one in open_decisions(self.ruleset, state, replaceable=True) if one.player not in settled]
-        for given in docket.pending:
+        for given in pending:
             if self._fits(asked, given, now):
-                return self._choice(state, asked, given, now)
+                return self._choice(state, asked, given, now, pending)
         return None
 
+    def _correction(self, state: Any, given: Given, now: int) -> tuple[Given, int, tuple[str, ...]] | None:
+        """A correction comes in its turn: not while somebody is asked anew what was said before it."""
+        asked = {one.player for one in open_decisions(self.ruleset, state)}
+        waits = state.docket.question == state.question and asked & {*state.docket.anew}
+        return None if waits or self._occasion(given) != now else (given, 0, ())
+
     def _choice(
-        self, state: Any, asked: list[Decision[Any]], first: Given, now: int
+        self, state: Any, asked: list[Decision[Any]], first: Given, now: int, pending: tuple[Given, ...]
     ) -> tuple[Given, int, tuple[str, ...]]:
         differs = self.compare(state, first)
         if isinstance(_told(self.past, first), DraftKept):
             return first, 0, differs
         if differs:
             player = answer_at(self.past, first).player
-            for given in state.docket.pending:
+            for given in pending:
                 answer = answer_at(self.past, given)
                 rival = given != first and answer.player == player and self._fits(asked, given, now)
                 if rival and not isinstance(_told(self.past, given), DraftKept) and not self.compare(state, given):
@@ -280,7 +375,11 @@ class _Offers:
 
     def _occasion(self, given: Given) -> int:
         if given not in self._occasions:
-            self._occasions[given] = self.ruleset.occasion(self.past.state(given.entry - 1))
+            # The entry of a correction may begin with a rewind.
+            before = self.past.state(given.entry - 1)
+            if is_correction(self.past, given):
+                before = state_before(self.ruleset, self.past, given)
+            self._occasions[given] = self.ruleset.occasion(before)
         return self._occasions[given]
 
     def _fits(self, asked: list[Decision[Any]], given: Given, now: int) -> bool:
@@ -290,6 +389,18 @@ class _Offers:
             one.player == answer.player and one.kind == answer.kind and one.default.about == answer.about
             for one in asked
         )
+
+    def take(self, state: Any, given: Given, question: int, differs: tuple[str, ...]) -> Ruling[Any]:
+        """Offer an answer or a correction, and carry it out where it still holds."""
+        if is_correction(self.past, given):
+            return self.correct(state, given, differs)
+        answer = answer_at(self.past, given)
+        game = self.ruleset.game(state)
+        offered = AnswerOffered(
+            given=given, player=answer.player, kind=answer.kind, question=question, kept=not differs, differs=differs
+        )
+        game.emit(offered)
+        return self.keep(game, given) if not differs else Ruling(tuple(game.facts), game.state)
 
     def compare(self, state: Any, given: Given) -> tuple[str, ...]:
         """What differs between both lines for a struck-out answer; nothing if it is kept.
@@ -304,6 +415,28 @@ class _Offers:
         except Refusal:
             return ("options",)
         return self._before[given].differs(now)
+
+    def correct(self, state: Any, given: Given, differs: tuple[str, ...]) -> Ruling[Any]:
+        """Make a struck-out correction again, or leave it to the arbiter."""
+        corrected, stated = correction_at(self.past, given)
+        if not differs:
+            before = after = state_before(self.ruleset, self.past, given)
+            for fact in stated:
+                after = self.ruleset.evolve(after, fact)
+            differs = self.ruleset.replaced(before, after, state)
+        if not differs:
+            game = self.ruleset.game(state)
+            game.emit(CorrectionOffered(given=given, made=True))
+            try:
+                _state(self.ruleset, game, stated, corrected.reason)
+                return _go_on(self.ruleset, game, state.question + 1)
+            except Refusal as refusal:
+                if refusal.code not in ("cannot-be-stated", "impossible-position"):
+                    raise
+                differs = (refusal.code,)
+        game = self.ruleset.game(state)
+        game.emit(CorrectionOffered(given=given, made=False, differs=differs))
+        return Ruling(tuple(game.facts), game.state)
 
     def keep(self, game: Game[Any], given: Given) -> Ruling[Any]:
         fact = _told(self.past, given)
@@ -322,15 +455,8 @@ def offer(ruleset: ArbitersRuleset[S], ruling: Ruling[S], past: Past) -> Ruling[
         found = offers.next(state)
         if found is None:
             break
-        given, question, differs = found
-        answer = answer_at(past, given)
-        game = ruleset.game(state)
-        offered = AnswerOffered(
-            given=given, player=answer.player, kind=answer.kind, question=question, kept=not differs, differs=differs
-        )
-        game.emit(offered)
         try:
-            more = offers.keep(game, given) if not differs else Ruling(tuple(game.facts), game.state)
+            more = offers.take(state, *found)
         except Refusal:
             break  # a draw that comes from outside has not been stated yet; the answer waits for it
         facts += more.facts

@@ -23,6 +23,8 @@ from domain.kernel.docket import (
     AppealFiled,
     AppealRuled,
     Corrected,
+    CorrectionDecided,
+    CorrectionOffered,
     Docket,
     Doubt,
     EngineAmended,
@@ -59,6 +61,9 @@ UNREAD = frozenset(
 )
 """Fields that no rule decides by, or that come with the time of the game."""
 
+DERIVED = ("areas", "forces", "holder", "laid", "owned")
+"""Parts that follow from others."""
+
 DECKS = {
     f.WildlingCardBuried: "wildling",
     f.WildlingCardReturned: "wildling",
@@ -70,7 +75,10 @@ DECKS = {
 FORGOTTEN = ("orders[", "laid[", "used[", "bids[", "prohibited")
 """What the clean-up at the end of a round leaves alike on every line."""
 
-HANDS = (AnswerOffered, AnswerVoided, Corrected, EngineAmended, Rewound, f.GameCreated, f.PositionStated)
+HANDS = (
+    *(AnswerOffered, AnswerVoided, Corrected, CorrectionDecided, CorrectionOffered, EngineAmended, Rewound),
+    *(f.GameCreated, f.PositionStated),
+)
 """Facts of entries that no answer alone has made: behind them nothing is told apart."""
 
 LASTING = (AppealFiled, AppealRuled, InDoubt, PrivilegeUsed, SecretsRead, DrawsStated)
@@ -254,6 +262,20 @@ def changed(before: State, after: State, facts: Iterable[Fact]) -> set[str]:
     if before.march != after.march:
         found |= {f"forces[{march.house}]" for march in (before.march, after.march) if march is not None}
     return found | set(_hidden(facts))
+
+
+def changed_parts(before: State, after: State) -> set[str]:
+    """The same without what only follows from other parts."""
+    return {name for name in changed(before, after, ()) if name.partition("[")[0] not in DERIVED}
+
+
+def value(state: State, part: str) -> Any:
+    """What a part of the position is."""
+    field, _, key = part.removesuffix("]").partition("[")
+    found = getattr(state, field)
+    if isinstance(found, dict):
+        return found.get(key)
+    return key in found if key else found
 
 
 def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from domain.kernel.docket import DOCKET_FACTS, Appeal, Corrected
+from domain.kernel.docket import DOCKET_FACTS, Appeal, Corrected, CorrectionOffered
 from domain.kernel.facts import Answered, AnswerSealed, AnswersOpened, AnswerTaken, Awaiting, Fact
 from domain.kernel.refusal import Refusal
 from domain.thrones.cases import Answer, Case, CaseError, Excluded, Expect, Step, plain_fact, run_case
@@ -115,6 +115,8 @@ def _followed(disputed: Sequence[Fact]) -> Iterator[Fact]:
 
 def _stated(ruled: Sequence[Fact]) -> Sequence[Fact]:
     for number, fact in enumerate(ruled, start=1):
+        if isinstance(fact, CorrectionOffered):
+            return ()  # what he had stated before is made again
         if isinstance(fact, Corrected):
             return ruled[number : number + fact.count]
     return ()

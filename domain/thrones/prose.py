@@ -168,6 +168,13 @@ def _offered(p: Prose, x: docket.AnswerOffered) -> str:
     return f"{what} is asked anew; what differs: {', '.join(x.differs)}."
 
 
+def _correction(p: Prose, x: docket.CorrectionOffered) -> str:
+    if x.made:
+        return f"The correction of entry {x.given.entry} finds what it replaced as it was, and is made again."
+    differs = ", ".join(part_in_words(p, name) for name in x.differs)
+    return f"The correction of entry {x.given.entry} is the arbiter's to decide; what differs: {differs}."
+
+
 def part_in_words(p: Prose, name: str) -> str:
     """A part of a position that an appeal leaves in doubt."""
     field, _, key = name.removesuffix("]").partition("[")
@@ -235,6 +242,8 @@ SENTENCES: dict[type[kernel.Fact], Callable[[Prose, Any], str]] = {
     docket.Rewound: _rewound,
     docket.Corrected: lambda p, x: f"The arbiter states {x.count} facts: {_clause(x.reason)}.",
     docket.AnswerOffered: _offered,
+    docket.CorrectionOffered: _correction,
+    docket.CorrectionDecided: lambda p, x: f"The arbiter has decided about the correction of entry {x.given.entry}.",
     docket.AnswerVoided: lambda p, x: f"{p.name(x.player)}'s sealed answer ({x.kind}) is no longer possible.",
     docket.AppealFiled: lambda p, x: (
         f"Appeal {x.number}: {p.name(x.player)} appeals against entry {x.against}: {_clause(x.statement)}."

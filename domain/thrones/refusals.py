@@ -131,6 +131,7 @@ SENTENCES: dict[str, Callable[[Prose, Params], str]] = {
     # Arbiters and appeals
     "no-such-entry": lambda p, x: f"There is no entry {x['entry']} to go back to; the last one is {x['last']}.",
     "must-redraw": lambda p, x: "The seed is open already, so a rewind needs a new one: the draws are known.",
+    "no-such-correction": lambda p, x: f"No correction of entry {_plain(x['entries'])} is there to be made again.",
     "nothing-stated": lambda p, x: "A correction states at least one fact.",
     "cannot-be-stated": lambda p, x: f"Fact {x['fact']} of the correction does not fit the position: {x['problem']}.",
     "impossible-position": lambda p, x: f"The corrected position is impossible: {_plain(x['problems'])}.",

@@ -44,7 +44,7 @@ from domain.kernel.ruleset import (
 from domain.kernel.shared import OpenSharedSeed, SharedSeed, Stage, open_shared_seed
 from domain.thrones.charter import ENGINE, Charter
 from domain.thrones.commands import AnyAnswer, HouseAnswer
-from domain.thrones.doubt import Held, answer_of, doubt_after, held, held_by_ruling, in_doubt
+from domain.thrones.doubt import Held, answer_of, changed_parts, doubt_after, held, held_by_ruling, in_doubt, value
 from domain.thrones.edition import Edition
 from domain.thrones.editions.second import SECOND_EDITION
 from domain.thrones.evolve import EVOLVERS, evolve, redacted
@@ -161,6 +161,10 @@ class ThronesOf:
         if shared is not None and (state.is_over or state.docket.shared) and commitment(seed) == shared.commitment:
             return True
         return seed in opened and position.charter.chance != "imposed"
+
+    def replaced(self, before: State, after: State, now: State) -> tuple[str, ...]:
+        """Parts of the position, by name."""
+        return tuple(sorted(part for part in changed_parts(before, after) if value(before, part) != value(now, part)))
 
     def follows(self, game: Any) -> tuple[Procedure, ...]:
         """Control and what follows from it, unless a march is half done: then its end sees to it (2E-CTL-16)."""

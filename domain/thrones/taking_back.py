@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import msgspec
 
 from domain.kernel.arbiter import Past, Rewind
-from domain.kernel.docket import AnswerOffered, Given
+from domain.kernel.docket import AnswerOffered, CorrectionOffered, Given
 from domain.kernel.facts import Fact, SeedOpened
-from domain.kernel.rewinding import NO_LONGER_ASKED, answer_at
+from domain.kernel.rewinding import NO_LONGER_ASKED, answer_at, correction_at, is_correction, struck_corrections
 from domain.kernel.ruleset import Ruling
 from domain.thrones import facts as f
 from domain.thrones.pieces import HouseId
@@ -37,6 +37,20 @@ class Offered(msgspec.Struct, frozen=True):
     differs: tuple[str, ...] = ()
 
 
+class OfferedCorrection(msgspec.Struct, frozen=True):
+    """A struck-out correction: what was stated, and why.
+
+    It is ``made again``, ``offered later``, ``the arbiter's to decide`` with what differs, or only ``struck out``: by a
+    rewind that is not causal, or that leaves it out.
+    """
+
+    given: Given
+    reason: str
+    stated: tuple[Fact, ...]
+    outcome: str
+    differs: tuple[str, ...] = ()
+
+
 class Plan(msgspec.Struct, frozen=True):
     """A rewind looked at before it is applied; ``version`` is the record it was made for."""
 
@@ -45,6 +59,7 @@ class Plan(msgspec.Struct, frozen=True):
     struck: tuple[int, ...]
     exposed: tuple[Exposed, ...]
     answers: tuple[Offered, ...]
+    corrections: tuple[OfferedCorrection, ...]
     redraw: bool
 
     @property
@@ -85,12 +100,14 @@ def outcome(offered: AnswerOffered) -> str:
     return "let go" if NO_LONGER_ASKED in offered.differs else "asked anew"
 
 
-def plan(ruling: Ruling[State], command: Rewind, past: Past, *, redraw: bool) -> Plan:
-    """The plan of a rewind, out of the ruling that it would get."""
+def plan(ruling: Ruling[State], before: State, command: Rewind, past: Past, *, redraw: bool) -> Plan:
+    """The plan of a rewind in a state, out of the ruling that it would get."""
     struck = tuple(range(command.to + 1, past.version + 1))
     offers = [fact for fact in ruling.facts if isinstance(fact, AnswerOffered)]
     answers = [Offered(one.given, one.player, one.kind, outcome(one), one.differs) for one in offers]
     for given in ruling.state.docket.pending:
+        if is_correction(past, given):
+            continue
         answer = answer_at(past, given)
         answers.append(Offered(given, answer.player, answer.kind, "offered later"))
     return Plan(
@@ -99,5 +116,19 @@ def plan(ruling: Ruling[State], command: Rewind, past: Past, *, redraw: bool) ->
         struck=struck,
         exposed=tuple(one for entry in struck for one in exposed(entry, past.facts(entry))),
         answers=tuple(answers),
+        corrections=tuple(_corrections(ruling, before, command, past)),
         redraw=redraw,
     )
+
+
+def _corrections(ruling: Ruling[State], before: State, command: Rewind, past: Past) -> Iterator[OfferedCorrection]:
+    offers = {fact.given: fact for fact in ruling.facts if isinstance(fact, CorrectionOffered)}
+    for given in struck_corrections(before.docket, past, command.to):
+        corrected, stated = correction_at(past, given)
+        offered = offers.get(given)
+        if offered is not None:
+            outcome = "made again" if offered.made else "the arbiter's to decide"
+            yield OfferedCorrection(given, corrected.reason, stated, outcome, offered.differs)
+        else:
+            waits = given in ruling.state.docket.pending
+            yield OfferedCorrection(given, corrected.reason, stated, "offered later" if waits else "struck out")

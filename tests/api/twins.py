@@ -62,13 +62,14 @@ def _blanked(body: bytes) -> bytes:
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One request that changes something: who sends it, what it says on either side, and whether as a letter."""
+    """One request that changes something: who sends it, what it says on either side, whether as a letter, and where."""
 
     who: str
     left: bytes
     right: bytes
     is_letter: bool = False
     wait: bool = False
+    path: str = "commands"
 
 
 class Side:
@@ -118,7 +119,7 @@ class Side:
         """Send a step, have it ruled on, and get the answer that its author gets under the same key again."""
         self.listening()
         headers = {"idempotency-key": key, "content-type": "text/plain" if step.is_letter else "application/json"}
-        path = f"/v1/games/{GAME}/commands"
+        path = f"/v1/games/{GAME}/{step.path}"
         first = await self.client.post(path, self.tokens[step.who] or None, body, headers)
         self.adjudicate()
         if first.status != 202:

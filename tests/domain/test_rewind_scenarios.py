@@ -35,7 +35,7 @@ def lost(house: str, area: str, unit: str, count: int = 1) -> dict[str, Any]:
 def planned(book: Book, command: Rewind) -> Plan:
     """The plan of a rewind; making it changes nothing."""
     ruling: Ruling[Any] = THRONES.decide(book.now, command, book)
-    return plan(ruling, command, book, redraw=bool(command.seed))
+    return plan(ruling, book.now, command, book, redraw=bool(command.seed))
 
 
 def settle(book: Book, what: str, struck: int) -> tuple[int, int]:

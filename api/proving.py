@@ -154,7 +154,7 @@ def _finding(found: Disagreement) -> Finding:
 
 def _drawn(judge: Judge, lines: Sequence[bytes], full: bool) -> Drawn:
     """The draws, as far as the record can be read; what stops the reading is told elsewhere."""
-    draws, public = Draws(), PublicDraws(EDITIONS)
+    draws, public = Draws(EDITIONS), PublicDraws(EDITIONS)
     try:
         chain = Chain()
         for line in parse(lines):

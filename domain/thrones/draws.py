@@ -19,6 +19,7 @@ from domain.kernel.shared import SharedSeed
 from domain.thrones import facts as f
 from domain.thrones.edition import Edition
 from domain.thrones.evolve import evolve
+from domain.thrones.forking import on_the_table
 from domain.thrones.procedures.westeros_phase import WINTER_IS_COMING
 from domain.thrones.state import State
 
@@ -48,7 +49,8 @@ class Drawn(msgspec.Struct, frozen=True):
 class Draws:
     """Takes all facts of a game, entry by entry, sealed ones included."""
 
-    def __init__(self) -> None:
+    def __init__(self, editions: dict[str, Edition]) -> None:
+        self._editions = editions
         self._state = State()
         self._commitments: list[str] = []
         self._opened: set[str] = set()
@@ -84,12 +86,31 @@ class Draws:
                     return ""
                 return self._shuffle(fact.deck, fact.occasion, fact.cards)
             case f.DeckRedrawn():
-                # A wildling card that somebody has looked at stays on top.
-                seen = 1 if fact.deck == "wildling" and self._state.hidden.seen else 0
-                occasion = f"{fact.deck}/redrawn/{len(self._state.docket.struck)}"
-                return self._shuffle(fact.deck, occasion, fact.cards[seen:])
+                return self._redrawn(fact)
+            case f.WesterosCardDrawn():
+                return self._top(fact.deck, fact.card)
+            case f.WildlingCardRevealed() | f.WildlingCardSeen():
+                return self._top("wildling", fact.card)
+            case f.TidesCardDrawn():
+                return self._top("tides", fact.card)
             case _:
                 return ""
+
+    def _redrawn(self, fact: f.DeckRedrawn) -> str:
+        """What lay in the deck is shuffled again; a wildling card that was looked at, or is resolved, stays on top."""
+        state = self._state
+        is_turned = bool(state.hidden.seen) or on_the_table(self._editions[state.charter.edition], state) is not None
+        drawn = 1 if fact.deck == "wildling" and is_turned else 0
+        occasion = f"{fact.deck}/redrawn/{len(state.docket.struck)}"
+        problem = self._shuffle(fact.deck, occasion, fact.cards[drawn:])
+        before = state.hidden.decks.get(fact.deck, ())
+        if sorted(fact.cards) != sorted(before) or fact.cards[:drawn] != before[:drawn]:
+            return problem or f"the {fact.deck} deck was redrawn from other cards than lay in it"
+        return problem
+
+    def _top(self, deck: str, card: str) -> str:
+        pile = self._state.hidden.decks.get(deck, ())
+        return "" if pile[:1] == (card,) else f"{card} is not the top card of the {deck} deck"
 
     def _is_joint(self) -> bool:
         """Whether the first seed of a game is made of all parts, where the seats have added some."""

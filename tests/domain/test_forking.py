@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from domain.kernel.commands import PassDeadline, StateDraws
-from domain.kernel.docket import Docket, Forked, Given, Origin, Rewound
+from domain.kernel.docket import Appeal, Docket, Doubt, Forked, Given, Origin, Rewound
 from domain.kernel.facts import AnswersOpened, Fact, SeedCommitted, SeedOpened, SeedSealed
 from domain.kernel.refusal import Refusal
 from domain.thrones import commands as c
@@ -171,11 +171,25 @@ def test_a_fork_says_what_it_is_in_its_first_facts() -> None:
 
 def test_what_an_arbiter_did_to_the_origin_stays_there() -> None:
     place = places()["march"]
-    disputed = replace(place.state, docket=Docket(struck=((3, 5),), pending=(Given(3, 0),)))
+    docket = Docket(
+        struck=((3, 5),),
+        pending=(Given(3, 0),),
+        undecided=(Given(4, 1),),
+        anew=("stark",),
+        question=place.state.question,
+        appeals=(Appeal(1, 2, "stark", "a test"),),
+        doubts=(Doubt(1, everything=True),),
+    )
+    disputed = replace(place.state, docket=docket)
     start = start_of_fork(SECOND_EDITION, disputed, ORIGIN, seats_of(disputed), SEED)
     assert start.position is not None
     assert start.position.docket == Docket()
-    assert begun(start).docket == Docket(origin=replace(ORIGIN, hidden=True))
+    fork = begun(start)
+    assert fork.docket == Docket(origin=replace(ORIGIN, hidden=True))
+    answer = THRONES.decisions(fork)[0].default
+    with pytest.raises(Refusal, match="appeal-open"):
+        THRONES.decide(disputed, answer)
+    assert THRONES.decide(fork, answer).facts, "the fork goes on, and asks for no record of its origin"
 
 
 def test_chance_of_a_fork() -> None:

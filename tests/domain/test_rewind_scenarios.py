@@ -396,3 +396,30 @@ def test_draws_that_were_stated_from_outside_stay_stated() -> None:
     assert bare(book.now) == bare(after) and book.now.hidden.stated != before
     book.rewind(1, seed=SEED)
     assert book.now.hidden.stated == before, "with a redraw they are stated anew"
+
+
+def test_a_march_asked_anew_holds_back_all_later_ones_until_it_is_given() -> None:
+    """Then the rest is offered again: where the next march differs, its House is asked, and so on to the end."""
+    ended = combat_ended("tyrell", "the-reach", 6)
+    last = end_of_round(sample(), ended)
+    book = sample().cut(last)
+    command = Rewind(to=ended, reason="a test", causal=True, correction=(lost("tyrell", "the-reach", "knight"),))
+    found = planned(book, command)
+    assert [one.outcome for one in found.answers].count("asked anew") == 1
+    after = [one.outcome for one in found.answers][[one.outcome for one in found.answers].index("asked anew") + 1 :]
+    assert len(after) > 10 and set(after) == {"offered later"}
+    book.take(command)
+    rounds = 0
+    while book.now.docket.pending:
+        waiting = book.now.docket.pending
+        (asked,) = book.now.awaited
+        assert (book.now.docket.anew, book.now.docket.question) == ((asked.player,), book.now.question)
+        for decision in THRONES.decisions(book.now):
+            book.take(decision.default)
+        offers = [one.given for one in offered(book, book.version)]
+        assert offers and {*offers} <= {*waiting}, "once it is given, the rest is offered"
+        assert not any(one.kept for one in offered(book, book.version)[-1:]) or not book.now.docket.pending
+        rounds += 1
+    print(f"{len(after)} answers were held back; the game asked {rounds} times")
+    assert rounds > 1
+    book.check(first=last + 1)

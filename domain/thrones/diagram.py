@@ -93,6 +93,10 @@ def _docket(state: State, prose: Prose) -> str:
     """What the arbiter has taken back, and what lies before him."""
     rows = [f"  struck out: {_range(one)}, by entry {one.by}" for one in state.docket.struck_now]
     rows += [
+        f"  the correction of entry {one.entry} could not be made again; the arbiter decides"
+        for one in state.docket.undecided
+    ]
+    rows += [
         f"  appeal {one.number} of {prose.name(one.player)} against entry {one.against} is open"
         for one in state.docket.open_appeals
     ]

@@ -446,6 +446,41 @@ def test_an_appeal_may_hold_up_only_what_depends_on_it(place: Place, http: httpx
     assert court.sound()
 
 
+def test_corrections_in_what_is_struck_out(court: Court) -> None:
+    """The plan lists them; they are made again in their turn, left out, or left to the arbiter, who decides."""
+    court.orders()
+    assert court.post("correct", {"facts": [POWER], "reason": "missing"}, version=4).status_code == 201
+    order = {"to": 2, "reason": "again", "causal": True}
+    (planned,) = court.post("rewind/plan", {**order, "causal": False}).json()["corrections"]
+    assert (planned["entry"], planned["outcome"], planned["reason"]) == (5, "struck out", "missing")
+    made = court.post("rewind/plan", order).json()
+    assert made["corrections"] == [{**planned, "outcome": "made again"}] and made["remarks"] == []
+    assert planned["stated"] == ["Stark gains 1 Power. [arbiter]"]
+    power = court.table.get("/view").json()["position"]["power"]["stark"]
+    done = court.post("rewind", order, version=5, headers={"Idempotency-Key": "once"})
+    assert done.status_code == 201 and "is made again" in " ".join(done.json()["ruling"]["sentences"])
+    again = court.post("rewind", order, version=5, headers={"Idempotency-Key": "once"})
+    assert (again.status_code, again.json()["inbox"]) == (200, done.json()["inbox"]), again.text
+    assert court.table.get("/view").json()["position"]["power"]["stark"] == power
+
+    assert court.post("rewind", {**order, "without": [5]}, version=6).status_code == 201
+    assert court.table.get("/view").json()["position"]["power"]["stark"] == power - 1
+    assert court.post("rewind", {**order, "to": 6, "correction": [POWER]}, version=7).status_code == 201
+    stated = {**order, "to": 2, "correction": [POWER]}
+    planned, other = court.post("rewind/plan", stated).json()["corrections"]
+    assert (planned["entry"], planned["outcome"]) == (5, "the arbiter's to decide")
+    assert planned["differs"] == ["power[stark]"]
+    assert (other["entry"], other["outcome"]) == (8, "made again"), "it found one Power more when it was made"
+    assert court.post("rewind", stated, version=8).status_code == 201
+    assert "the correction of entry 5 could not be made again" in court.table.get("/board").text
+    check_problem(court.post("correct", {"reason": "x", "instead_of": [7]}, version=9), 409, "no-such-correction")
+    check_problem(court.post("correct", {"reason": "x"}, version=10), 409, "nothing-stated")
+    decided = court.post("correct", {"reason": "once is enough", "instead_of": [5]}, version=11)
+    assert decided.status_code == 201, decided.text
+    assert "could not be made again" not in court.table.get("/board").text
+    assert court.sound()
+
+
 def test_an_engine_is_amended_only_to_the_one_that_runs(court: Court) -> None:
     check_problem(court.post("amend", {"engine": "thrones/99", "reason": "x"}), 422, "unknown-engine")
     engine = court.table.http.get("/healthz").json()["engine"]

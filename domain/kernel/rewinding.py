@@ -49,11 +49,16 @@ BROKEN = (AssertionError, AttributeError, IndexError, KeyError, StopIteration, T
 def after_it(docket: Docket, to: int, version: int) -> tuple[int, ...]:
     """Entries that followed ``to``: on its own line, and on the present line where that is another."""
     here, now = docket.line_to(to), docket.line_to(version)
-    if to in now:
-        return now[now.index(to) + 1 :]
-    left = min(last for first, last in docket.struck if first <= to <= last)
-    own = docket.line_to(left)
-    return (*own[own.index(to) + 1 :], *(entry for entry in now if entry not in here))
+    own = on_its_line(docket, to, version)
+    return own if to in now else (*own, *(entry for entry in now if entry not in here))
+
+
+def on_its_line(docket: Docket, to: int, version: int) -> tuple[int, ...]:
+    """Entries that followed ``to`` on the line that it belongs to, up to where a rewind left it."""
+    line = docket.line_to(version)
+    if to not in line:
+        line = docket.line_to(min(last for first, last in docket.struck if first <= to <= last))
+    return line[line.index(to) + 1 :]
 
 
 # Answers on the record
@@ -107,12 +112,11 @@ def _corrections_in(past: Past, entry: int) -> Iterable[tuple[int, Given]]:
 
 
 def struck_corrections(docket: Docket, past: Past, to: int) -> tuple[Given, ...]:
-    """The corrections that a rewind to an entry strikes out, in order, then those still waiting from earlier rewinds.
+    """The corrections behind an entry on its line, in order, then those still waiting from earlier rewinds.
 
-    Of two lines only that of the entry counts: whoever goes back to before a rewind takes its correction back.
+    Whoever goes back to where a rewind had struck out takes that rewind back, and with it the correction that it made.
     """
-    line = docket.line_to(past.version)
-    later = line[line.index(to) + 1 :] if to in line else ()
+    later = on_its_line(docket, to, past.version)
     found = [given for entry in later for given in corrections_in(past, entry)]
     waiting = [given for given in docket.pending if is_correction(past, given)]
     there = {given for entry in docket.line_to(to) for given in corrections_in(past, entry)}

@@ -207,6 +207,19 @@ def test_taking_a_rewind_back_takes_its_correction_back() -> None:
     assert bare(book.now) == bare(played(2).state(160))
 
 
+def test_on_a_line_that_was_struck_out_its_own_corrections_come_back() -> None:
+    entry = quiet(3, 100)
+    house = played(3).state(entry).houses[0]
+    book = corrected_at(3, entry, power(house, 1))
+    replay(book, 3, entry + 1, entry + 2)
+    stood = book.now
+    book.rewind(entry - 6)
+    assert not book.now.docket.pending and book.now.power[house] == stood.power[house] - 1
+    offers = back(book, entry - 2)
+    assert [one.made for one in offered(offers.facts)] == [True] and bare(book.now) == bare(stood)
+    book.check(first=entry + 1)
+
+
 def test_on_random_games_corrections_and_rewinds_of_rewinds_stay_sound() -> None:
     made = undecided = waiting = 0
     for number in (0, 1, 2, 3, 5):

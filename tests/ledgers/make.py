@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import json
 import lzma
+import random
 from pathlib import Path
 
 import msgspec
 
-from domain.kernel.arbiter import Rewind
-from domain.kernel.commands import Command
-from domain.kernel.decision import Answer
+from domain.kernel.arbiter import Act, Correct, FileAppeal, Rewind, RuleOnAppeal
+from domain.kernel.commands import Command, PassDeadline
+from domain.kernel.refusal import Refusal
+from domain.kernel.ruleset import Ruling
 from domain.thrones import facts as f
+from domain.thrones.charter import Arbitration
+from domain.thrones.commands import MarchOrder
 from domain.thrones.ruleset import THRONES
 from events.envelope import submission
 from events.export import export_game
@@ -32,6 +36,7 @@ HERE = Path(__file__).parent
 INDEX = HERE / "index.json"
 GAMES = {"three-players": 0, "four-players": 17, "five-players-tides": 22, "six-players": 43}
 REWOUND = "four-players-rewound"
+DISPUTED = "four-players-disputed"
 
 
 class Golden(msgspec.Struct, frozen=True):
@@ -62,6 +67,49 @@ def rewound(number: int) -> list[Command]:
     return [command for command in book.commands if command is not None]
 
 
+def disputed(number: int) -> list[Command]:
+    """A game that goes on under an appeal where nothing depends on it, with corrections that rewinds make again."""
+    whole = commands(number)
+    start = whole[0]
+    arbitration = Arbitration(appeal_stops="what-depends-on-it")
+    start = msgspec.structs.replace(start, charter=msgspec.structs.replace(start.charter, arbitration=arbitration))  # type: ignore[attr-defined]  # the first command
+    book, said = Book(), [start]
+    book.take(start)
+
+    def say(command: Command) -> None:
+        said.append(command)
+        try:
+            book.take(command)
+        except Refusal:
+            book.write(command, Ruling((), book.now))
+
+    marches = [n for n, one in enumerate(whole) if isinstance(one, MarchOrder) and 60 < n < 120]
+    for command in whole[1 : marches[0] + 1]:
+        say(command)
+    say(FileAppeal(house=book.now.houses[0], against=book.version, statement="Not that way."))
+    for _ in range(12):
+        decision = THRONES.decisions(book.now)[0]
+        say(decision.default)
+    for decision in THRONES.decisions(book.now):
+        say(PassDeadline(player=decision.player, question=book.now.question))
+    say(RuleOnAppeal(appeal=1, outcome="upheld", opinion="That way."))
+    power = {"fact": "PowerChanged", "house": book.now.houses[0], "by": 1}
+    say(Correct(facts=(power,), reason="One Power was forgotten."))
+    corrected = book.version
+    for _ in range(3):
+        say(THRONES.decisions(book.now)[0].default)
+    say(Rewind(to=corrected - 3, reason="A look at it.", causal=True, corrections=(corrected,)))
+    again = (power,)
+    say(Rewind(to=corrected - 2, reason="Before.", causal=True, correction=again, corrections=(corrected,)))
+    say(Correct(facts=(), reason="Once is enough.", instead_of=(corrected,)))
+    for number_ in range(2000):
+        if book.now.is_over:
+            return said
+        decision = THRONES.decisions(book.now)[0]
+        say(decision.sample(random.Random(f"{number}/{number_}").randrange))
+    raise AssertionError("a game ends")
+
+
 def recorded(game: str, said: list[Command]) -> Store:
     """The commands through inbox and worker of a store in memory."""
     store, warm, judge = fake_store(), Warm(), Judge(THRONES)
@@ -70,8 +118,9 @@ def recorded(game: str, said: list[Command]) -> Store:
     start = msgspec.structs.replace(start, charter=msgspec.structs.replace(start.charter, seats=seats))  # type: ignore[attr-defined]
     store.create(game, "thrones", "1", submission(start, seat=None, cause="system", at=AT), pepper=PEPPER)
     for command in rest:
-        seat = f"seat-{command.player}" if isinstance(command, Answer) else None
-        cause = "command" if seat else "arbiter" if isinstance(command, Rewind) else "deadline"
+        player = THRONES.player_of(command)
+        seat = f"seat-{player}" if player is not None else None
+        cause = "command" if seat else "arbiter" if isinstance(command, Act) else "deadline"
         store.submit(game, submission(command, seat=seat, cause=cause, at=AT))
     adjudicate(store, judge, game, warm=warm)
     return store
@@ -97,6 +146,8 @@ def main() -> None:
             index[game] = write(game, commands(number))
     if REWOUND not in index:
         index[REWOUND] = write(REWOUND, rewound(41))
+    if DISPUTED not in index:
+        index[DISPUTED] = write(DISPUTED, disputed(17))
     INDEX.write_bytes(msgspec.json.format(msgspec.json.encode(dict(sorted(index.items()))), indent=2) + b"\n")
 
 

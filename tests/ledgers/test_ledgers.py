@@ -24,7 +24,7 @@ from events.ruling import Judge
 from events.store import Store
 from events.upcasters import UPCASTERS, VERSION
 from events.verify import verify_export, verify_store
-from tests.ledgers.make import GAMES, HERE, INDEX, REWOUND, Golden, commands, recorded
+from tests.ledgers.make import DISPUTED, GAMES, HERE, INDEX, REWOUND, Golden, commands, recorded
 from tests.ledgers.samples import Sample, read, types
 from tests.recording import AT
 from worker.adjudicate import Warm, adjudicate
@@ -40,7 +40,11 @@ def lines(game: str) -> tuple[bytes, ...]:
 
 
 def test_every_ledger_is_indexed_and_there() -> None:
-    assert set(INDEXED) == {*GAMES, REWOUND} == {path.name.removesuffix(".jsonl.xz") for path in HERE.glob("*.xz")}
+    assert (
+        set(INDEXED)
+        == {*GAMES, REWOUND, DISPUTED}
+        == {path.name.removesuffix(".jsonl.xz") for path in HERE.glob("*.xz")}
+    )
 
 
 @pytest.mark.parametrize("game", sorted(INDEXED))
@@ -62,6 +66,8 @@ def test_the_ledgers_differ_in_what_they_show() -> None:
     assert b'"fact":"TidesRevealed"' in text["five-players-tides"]
     for word in (b'"fact":"Rewound"', b'"fact":"Corrected"', b'"kept":true', b'"kept":false', b'"how":"kept"'):
         assert word in text[REWOUND]
+    for word in (b'"fact":"InDoubt"', b'"code":"appeal-open"', b'"made":true', b'"made":false', b"CorrectionDecided"):
+        assert word in text[DISPUTED]
     assert b'"how":"default"' in b"".join(text.values()) and b'"fact":"DraftKept"' in b"".join(text.values())
 
 

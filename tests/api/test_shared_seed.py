@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import io
 import random
+import re
 import zipfile
 from collections.abc import Iterator
 from functools import cache
@@ -471,6 +472,11 @@ def roles(hall: Hall) -> dict[str, str]:
     return found
 
 
+def filled(path: str, values: dict[str, Any]) -> str:
+    """An address with its parameters; 1 for whatever else there may be."""
+    return re.sub(r"{(\w+)(?::\w+)?}", lambda found: str(values.get(found[1], 1)), path)
+
+
 def readable(hall: Hall, game: str) -> Iterator[str]:
     """Every address that can be read, at every place that matters."""
     version = hall.store.version(game)
@@ -480,7 +486,7 @@ def readable(hall: Hall, game: str) -> Iterator[str]:
         for seq in (1, 2, version) if "{seq}" in path else (version,):
             for house in ("stark", "baratheon") if path.endswith("perspective") else ("",):
                 values = {"game": game, "seq": seq, "inbox": f"{seq}-0", "shared_id": "cup", "rule": "2E-GEN-17"}
-                named = path.replace(":path", "").replace(":int", "").format(**values)
+                named = filled(path, values)
                 yield named + (f"?house={house}" if house else "")
                 if "secrets" in [one.name for one in operations(GROUPS)[path, method].headers]:
                     yield f"{named}?secrets=true"

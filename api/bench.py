@@ -209,8 +209,8 @@ class Bench:
 
     # Plans
 
-    def _past(self, game: str) -> tuple[State, Record]:
-        line = self.desk.line(game)
+    def _past(self, game: str, at: int | None = None) -> tuple[State, Record]:
+        line = self.desk.line(game, at)
         entries = self.desk.store.entries
         past = Record(self.desk.judge, lambda after, upto: entries(game, after, upto - after))
         past.version = line.version
@@ -386,10 +386,10 @@ class Bench:
         command = FileAppeal(house=house, against=against, statement=statement)
         return self.desk.submit(game, caller, encode(command), key=key, correlation=correlation)
 
-    def case(self, game: str, caller: Caller, number: int) -> Case:
+    def case(self, game: str, caller: Caller, number: int, at: int | None = None) -> Case:
         """An appeal that was ruled on, as a case. It says nothing that is not public."""
         self.check(game, caller)
-        state, past = self._past(game)
+        state, past = self._past(game, at)
         appeal = next((one for one in state.docket.appeals if one.number == number), None)
         if appeal is None:
             raise Refusal("no-such-appeal", unknown=True, appeal=number)

@@ -132,7 +132,12 @@ def _operation(path: str, operation: Operation, schema_of: Any) -> dict[str, Any
         said["description"] = f"Token: {operation.token}."
         said["security"] = [{"token": []}] if operation.token.startswith("of ") else [{}, {"token": []}]
     parameters = [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "integer" if name == "seq" else "string"}}
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "schema": {"type": "integer" if name in ("seq", "number") else "string"},
+        }
         for name in _PARAMETER.findall(path)
     ]
     parameters += [

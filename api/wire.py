@@ -344,6 +344,14 @@ class SecretsReadList(msgspec.Struct, frozen=True):
     reads: tuple[ReadOfSecrets, ...]
 
 
+class ImportedGame(msgspec.Struct, frozen=True):
+    """A game that was taken in, at which version; so many submissions still waited for a ruling."""
+
+    game: str
+    version: int
+    unruled: int
+
+
 class Checkpoints(msgspec.Struct, frozen=True):
     """Signed notes: for how many entries each was signed, and its text."""
 

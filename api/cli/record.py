@@ -30,15 +30,14 @@ from api.cli.common import (
     usage,
 )
 from api.cli.place import place
+from api.importing import take_in
 from api.proving import Proof, prove, prove_file, read_note
-from api.sharing import adopt
 from domain.thrones.state import State
-from events.bundle import is_bundle, unpack
+from events.bundle import is_bundle
 from events.errors import SharedSeedExists
 from events.evidence import Finding, Note
-from events.export import Imported, export_game, import_game
+from events.export import export_game
 from events.notes import Verifier
-from events.store import Store
 from events.verify import Report, verify_store
 
 
@@ -218,31 +217,13 @@ def import_(
     """Take in an exported game; it goes on where it was. Its seats need new tokens."""
     out = Out(json)
     with place(data, store, queue, may_begin=True) as here:
-        if file == "-":
-            done = import_game(here.desk.store, sys.stdin.buffer, name or None)
-        else:
-            done = _taken_in(here.desk.store, Path(file), name or None)
-        here.desk.ring(done.game)
-        here.settle(done.game)
+        raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
         try:
-            adopt(here.desk, done.game)
+            done = take_in(here.desk, raw, name or None, here.settle)
         except SharedSeedExists as error:
-            said = f"Game {done.game} is here. Another shared seed is called {error.shared!r}: its own stays sealed."
-            raise Failure(REFUSED, "shared-seed-exists", said, game=done.game) from error
+            said = f"The game is here. Another shared seed is called {error.shared!r}: its own stays sealed."
+            raise Failure(REFUSED, "shared-seed-exists", said) from error
         version = here.desk.store.version(done.game)
     out.say(f"Game {done.game} is here with {done.version} entries; {done.unruled} submissions waited for a ruling.")
     out.say("Give its seats tokens with: rookery token GAME SEAT")
     out.document({"game": done.game, "version": version, "imported": done.version, "unruled": done.unruled})
-
-
-def _taken_in(store: Store, path: Path, name: str | None) -> Imported:
-    """A file in the store; of a bundle with its checkpoints."""
-    if not is_bundle(path):
-        return import_game(store, _lines(path), name)
-    found = unpack(path.read_bytes())
-    return import_game(store, found.lines, name, found.kept)
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as lines:
-        yield from lines

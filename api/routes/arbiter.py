@@ -33,6 +33,7 @@ from api.openapi import AT, IF_NONE_MATCH, KEY, PREFER, Header, describe
 from api.routes.commands import place_of, submitted
 from api.tokens import ARBITER, ORGANISER, Caller
 from domain.kernel.arbiter import Amend, Correct, Rewind, RuleOnAppeal
+from domain.thrones.cases import Case
 from domain.thrones.prose import Prose
 from domain.thrones.state import State
 from events.envelope import Receipt, Refused, number_of
@@ -141,6 +142,26 @@ def secrets_read(request: Request, game: str, at: str | None = None) -> Response
     if known is not None:
         return known
     return reading(wire.SecretsReadList(game, version, bench_of(request).reads(game, version)), etag(version))
+
+
+@router.get(
+    "/games/{game}/appeals/{number}/case",
+    openapi_extra=describe(
+        says="An appeal that was ruled on as a case, position included, to try every engine with",
+        gives={200: Case, 304: None},
+        token="of an arbiter or the operator",
+        headers=(AT, IF_NONE_MATCH),
+        fails=(400, 401, 403, 404, 422),
+    ),
+)
+def appeal_as_case(request: Request, game: str, number: int, at: str | None = None) -> Response:
+    """In the format of the cases that come with Rookery."""
+    caller = caller_of(request, game)
+    needing(caller, ARBITERS, "an arbiter")
+    version = version_of(request, game, at)
+    found = bench_of(request).case(game, caller, number, version)
+    tag = etag(version)
+    return unchanged(request, tag) or reading(found, tag)
 
 
 # Plans

@@ -30,11 +30,21 @@ from api.dependencies import (
 )
 from api.desk import Desk
 from api.errors import Edge
-from api.openapi import AT, IF_NONE_MATCH, KEY, PREFER, describe
+from api.importing import take_in
+from api.openapi import AT, IF_NONE_MATCH, KEY, PREFER, Header, describe
 from api.tokens import ORGANISER
 from domain.thrones.state import State
+from events.bundle import BundleDamaged
+from events.errors import FileDamaged, RecordDamaged
 
 router = APIRouter()
+
+MOST_IMPORTED_BYTES = 1 << 26
+"""A long game has about one million."""
+
+FIRST_RULING_SECONDS = 10.0
+
+AS = Header("game", "query", "another id for the game; it then says of which one it is a copy")
 
 
 @router.post(
@@ -83,6 +93,35 @@ def _create(desk: Desk, order: wire.GameOrder, key: str) -> wire.GameCreated:
         arbitration=msgspec.to_builtins(order.arbitration),
     )
     return wire.GameCreated(made.game, made.seats, made.tokens, made.organiser)
+
+
+@router.post(
+    "/import",
+    openapi_extra=describe(
+        says="Take in a game from elsewhere: a full export or bundle, as the body; it goes on where it was",
+        gives={201: wire.ImportedGame},
+        token="of the operator",
+        headers=(AS,),
+        fails=(401, 403, 409, 413, 422),
+    ),
+)
+async def import_game(request: Request, game: str | None = None) -> Response:
+    """Its seats need new tokens."""
+    desk = desk_of(request)
+    check_operator(desk, token_of(request))
+    raw = await body_of(request, MOST_IMPORTED_BYTES)
+
+    def settled(name: str) -> None:
+        """What has no entry yet is about to get its first."""
+        desk.store.await_version(name, 1, FIRST_RULING_SECONDS)
+
+    try:
+        done = await run_in_threadpool(take_in, desk, raw, game, settled)
+    except (RecordDamaged, FileDamaged, BundleDamaged) as error:
+        raise Edge(422, "record-damaged", f"Nothing was taken in. {error}.") from error
+    request.state.game = done.game
+    told = wire.ImportedGame(done.game, done.version, done.unruled)
+    return answer(told, 201, {"Location": f"/v1/games/{done.game}"})
 
 
 @router.get(

@@ -15,10 +15,11 @@ from api.desk import Desk
 from api.openapi import AT, operations
 from api.proving import prove
 from api.tokens import ORGANISER, Caller, Tokens
-from domain.kernel.arbiter import Rewind
+from domain.kernel.arbiter import Rewind, RuleOnAppeal
+from domain.thrones.cases import decode_case, run_case
 from domain.thrones.ruleset import THRONES
 from events.envelope import encode
-from events.export import EntryLine, Header, SubmissionLine, import_game, parse
+from events.export import EntryLine, Header, SubmissionLine, export_game, import_game, parse
 from events.ruling import Judge
 from events.store import Store
 from tests.api.asgi import Answer, Client
@@ -114,7 +115,10 @@ def test_every_route_that_reads_a_game_takes_a_moment() -> None:
     }
     assert {path for path, operation in reads.items() if AT not in operation.headers} == set()
     asked = {what.partition("?")[0].replace("/2-0", "/{inbox}").replace("entries/2", "entries/{seq}") for what in READS}
-    assert {path.removeprefix("/v1/games/{game}") for path in reads} - asked == {"/perspective"}
+    assert {path.removeprefix("/v1/games/{game}") for path in reads} - asked == {
+        "/perspective",
+        "/appeals/{number}/case",
+    }
 
 
 def readers(what: str) -> tuple[str | None, ...]:
@@ -193,6 +197,63 @@ def test_an_export_up_to_an_entry_is_a_whole_record_and_goes_on_elsewhere() -> N
     assert import_game(there, lines).unruled == 0
     adjudicate(there, JUDGE, GAME)
     assert there.version(GAME) == 3
+
+
+def test_a_game_is_taken_in_from_elsewhere_by_the_operator() -> None:
+    here, there = Table(), Table()
+    for _ in range(3):
+        here.answer()
+    exported = here.get("/export?secrets=true&why=it+moves", ORGANISER).body
+    bundled = here.get("/bundle?secrets=true&why=it+moves", ORGANISER).body
+
+    def send(body: bytes, who: str | None, game: str = "") -> Answer:
+        path = f"/v1/import{f'?game={game}' if game else ''}"
+        return asyncio.run(there.client.post(path, there.tokens[who] if who else None, body))
+
+    assert [send(exported, who).status for who in (None, "alice", ORGANISER)] == [401, 403, 403]
+    assert send(exported, "operator").json()["code"] == "game-exists"
+    for game, body in (("copy", exported), ("copy-too", bundled)):
+        answer = send(body, "operator", game)
+        assert (answer.status, answer.header("location")) == (201, f"/v1/games/{game}")
+        assert answer.json() == {"game": game, "version": there.store.version(game), "unruled": 0}
+        assert any("copy of game winter" in one for one in prove(list(export_game(there.store, game))).remarks)
+    assert [one.size for one in there.store.checkpoints("copy-too")][-1] == there.store.version("copy-too")
+    games = there.store.games()
+    for body in (exported[:-9], bundled[:-9], here.get("/export").body, b"", b"PK", b"x"):
+        answer = send(body, "operator", "bad")
+        assert (answer.status, answer.json()["code"]) == (422, "record-damaged"), answer.body
+    assert there.store.games() == games
+
+
+ORDERS = {
+    "alice": "orders winterfell march+1, white harbor consolidate, shivering sea support",
+    "bob": "orders lannisport cp*, stoney sept march, golden sound raid, port of lannisport support",
+    "carol": "orders dragonstone support, kingswood defense, shipbreaker bay raid",
+}
+
+
+def test_an_opinion_is_exported_as_a_case_that_holds() -> None:
+    table = Table()
+    table.arbiter()
+    for seat, text in ORDERS.items():
+        table.act(Caller("seat", seat), table.desk.read_letter(GAME, Caller("seat", seat), text))
+    table.answer()  # the raven
+    table.answer()
+    disputed = table.version
+    bench, arbiter = Bench(table.desk, lambda receipt: None), Caller("arbiter", name="luwin")
+    bench.appeal(GAME, Caller("seat", "alice"), disputed, "Too late.")
+    table.rule()
+    told = table.get("/appeals/1/case", "luwin")
+    assert told.status == 422
+    bench.act(GAME, arbiter, RuleOnAppeal(appeal=1, outcome="upheld", opinion="It was not."))
+    table.rule()
+    found = table.get("/appeals/1/case", "luwin")
+    assert found.status == 200, found.body
+    report = run_case(decode_case(found.body))
+    assert report.passed and report.agreed, report.disagreement
+    assert table.get(f"/appeals/1/case?at={table.version - 1}", "luwin").body == told.body
+    assert table.get("/appeals/2/case", "luwin").json()["code"] == "no-such-appeal"
+    assert table.get("/appeals/1/case", "alice").status == 403
 
 
 # Everything, by privilege

@@ -9,7 +9,6 @@ doubt when it read something that is in doubt. Everything here follows from what
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -603,8 +602,7 @@ def held_by_ruling(ruleset: Ruleset[State], edition: Edition, state: State, answ
     game = RetracedGame(ruleset, state, edition)
     game.reads.public_only = True
     stack = game.stack()
-    with suppress(_Secret, GameEnded):
-        _follow(game, stack, getattr(stack[-1], question.then)(game, answer))
+    _follow(game, stack, question, answer)
     if state.combat is None:
         look_at_fight(game)
     look_at_neutral_force(game, stack)
@@ -612,7 +610,15 @@ def held_by_ruling(ruleset: Ruleset[State], edition: Edition, state: State, answ
     return tuple(Held(appeal, names) for appeal, names in found if names)
 
 
-def _follow(game: RetracedGame, stack: list[Procedure], result: Any) -> None:
+def _follow(game: RetracedGame, stack: list[Procedure], question: Wait, answer: Answer) -> None:
+    """Rule on an answer until somebody is asked, the next turn is sought, or what comes then is hidden."""
+    try:
+        _rule(game, stack, getattr(stack[-1], question.then)(game, answer))
+    except (_Secret, GameEnded):
+        return
+
+
+def _rule(game: RetracedGame, stack: list[Procedure], result: Any) -> None:
     for _ in range(MOST_STEPS):
         if isinstance(result, Wait | Collect):
             return

@@ -40,6 +40,7 @@ def test_the_walk(rookery: Rookery, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     plan = told("plan")
     assert "strikes out entries 5 to 8" in plan
     assert "Answers: 1 kept, 1 asked anew, 1 offered later." in plan
+    assert "What is asked anew holds back all that is offered later" in plan
     rewound = told("rewind")
     assert "Appeal 1: the game is taken back. Opinion: It is in writing." in rewound
     assert "Lannister's answer of entry 5 (raven) rests on nothing that has changed and is kept." in rewound

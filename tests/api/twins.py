@@ -258,6 +258,8 @@ def paths(version: int) -> Iterator[str]:
         "/log",
         "/export",
         "/checkpoint",
+        "/checkpoints",
+        "/secrets-read",
         "/bundle",
     ):
         yield f"/v1/games/{GAME}{path}"
@@ -265,6 +267,8 @@ def paths(version: int) -> Iterator[str]:
     yield f"/v1/games/{GAME}/log?after={version - 1}"
     yield f"/v1/games/{GAME}/entries/{version}"
     yield f"/v1/games/{GAME}/entries/{version + 1}"
+    yield f"/v1/games/{GAME}/entries/{version}/certificate"
+    yield f"/v1/games/{GAME}/export?at={version - 1}"
     yield f"/v1/games/{GAME}/commands/{version}-0"
     yield f"/v1/games/{GAME}/commands/{version + 1}-0"
     yield f"/v1/games/{GAME}/view?at=no"

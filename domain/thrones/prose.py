@@ -257,7 +257,7 @@ SENTENCES: dict[type[kernel.Fact], Callable[[Prose, Any], str]] = {
     ),
     docket.SecretsRead: lambda p, x: f"{x.who} reads {x.what}: {_clause(x.why)}.",
     docket.SecretsReadOpened: _reads,
-    docket.GameNamed: lambda p, x: f"It is called {x.game}.",
+    docket.GameNamed: lambda p, x: f"The id of the game is {x.game}.",
     docket.Forked: lambda p, x: (
         f"This game is a fork of {x.origin.game} at entry {x.origin.version}: {_clause(x.origin.purpose)}."
     ),

@@ -377,6 +377,7 @@ EVOLVERS: dict[type[kernel.Fact], Callable[[State, Any], State]] = {
         power=_put(s.power, x.house, s.power[x.house] - 1),
     ),
     f.PowerTokenRemoved: lambda s, x: with_(s, power_tokens=_without(s.power_tokens, x.area)),
+    f.PowerTokenKept: _nothing,
     f.ControlChanged: _control_changed,
     f.NeutralSupportAsked: _nothing,
     f.NeutralSupportAnswered: _nothing,

@@ -442,6 +442,13 @@ class PowerTokenRemoved(Fact, frozen=True, tag=True):
     area: AreaId
 
 
+class PowerTokenKept(Fact, frozen=True, tag=True):
+    """An area was won and nobody has entered it: its Power token stays."""
+
+    house: HouseId
+    area: AreaId
+
+
 class ControlChanged(Fact, frozen=True, tag=True):
     """A land area has another controller, or none."""
 

@@ -329,6 +329,7 @@ SENTENCES: dict[type[kernel.Fact], Callable[[Prose, Any], str]] = {
         f"{p.name(x.house)} retreats with {p.units(x.units)} from {p.name(x.area)} to {p.name(x.to)}."
     ),
     f.PowerTokenPlaced: lambda p, x: f"{p.name(x.house)} leaves a Power token in {p.name(x.area)}.",
+    f.PowerTokenKept: lambda p, x: f"Nobody enters {p.name(x.area)}: the Power token of {p.name(x.house)} stays there.",
     f.PowerTokenRemoved: lambda p, x: f"{p.name(x.house)}'s Power token leaves {p.name(x.area)}.",
     f.ControlChanged: lambda p, x: f"{p.name(x.area)} is controlled by {p.name(x.new)}.",
     f.NeutralSupportAsked: lambda p, x: (

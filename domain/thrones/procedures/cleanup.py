@@ -82,8 +82,10 @@ class CombatCleanUp(Procedure, frozen=True, tag=True):
         """The Power token of an area that was won but not entered (2E-CUP-4)."""
         combat = game.combat
         owner = game.state.power_tokens.get(combat.area)
-        if owner and game.switches.token_after_empty_win == "removed":
-            game.emit(f.PowerTokenRemoved(house=owner, area=combat.area), "2E-CUP-4")
+        if owner:
+            stays = game.switches.token_after_empty_win == "stays"
+            change = f.PowerTokenKept if stays else f.PowerTokenRemoved
+            game.emit(change(house=owner, area=combat.area), "2E-CUP-4")
         return self.at("control")
 
     def control(self, game: Game) -> Next:

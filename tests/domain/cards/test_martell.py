@@ -42,6 +42,8 @@ def test_arianne_leaves_martells_power_token_as_the_switch_says(switch: str, sta
     scene = battle(STARK, MARTELL, attacking="4 knight", power_tokens={FIELD: MARTELL}, token_after_empty_win=switch)
     scene.fight({STARK: "ser-rodrick-cassel", MARTELL: ARIANNE})
     assert (scene.state.power_tokens.get(FIELD) == MARTELL) is stays
+    kind = f.PowerTokenKept if stays else f.PowerTokenRemoved
+    scene.then(kind(house=MARTELL, area=FIELD)).citing("2E-CUP-4")
 
 
 def test_arianne_makes_the_attacker_respect_supply_when_he_goes_back() -> None:

@@ -134,7 +134,7 @@ def partial_of(state: State, edition: Edition) -> Partial:
     """A position as a case says it. Raises Refusal where a case cannot stand there."""
     wanted = _questions(msgspec.structs.replace(state, hidden=msgspec.structs.replace(state.hidden, answers={})))
     for where in _places(state):
-        partial = _partial(state, edition, where)
+        partial = partial_at(state, edition, where)
         try:
             whole = complete(partial, edition)
             if any(_encode(getattr(whole.state, name)) != _encode(getattr(state, name)) for name in COMPARED):
@@ -163,7 +163,8 @@ def _questions(state: State) -> bytes:
     return _encode([(one.player, one.kind, one.default, one.options) for one in THRONES.decisions(state)])
 
 
-def _partial(state: State, edition: Edition, where: Where) -> Partial:
+def partial_at(state: State, edition: Edition, where: Where) -> Partial:
+    """A position that stands at ``where``, every part of it named but the decks."""
     table = edition.players(len(state.houses))
     named = {*state.units, *state.garrisons, *state.neutral, *state.power_tokens, *state.orders}
     homes = [edition.houses[house].home for house in state.houses]

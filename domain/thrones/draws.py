@@ -6,7 +6,7 @@ the Westeros cards that were drawn; the other decks are not open to him card by 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -16,6 +16,7 @@ from domain.kernel.docket import ShareOpened
 from domain.kernel.facts import Fact, SeedCommitted, SeedOpened
 from domain.kernel.joint import joint_seed
 from domain.thrones import facts as f
+from domain.thrones.charter import Charter
 from domain.thrones.edition import Edition
 from domain.thrones.evolve import evolve
 from domain.thrones.procedures.westeros_phase import WINTER_IS_COMING
@@ -103,8 +104,8 @@ class Draws:
 class PublicDraws:
     """Takes the facts of a game as anybody may read them; whatever is no fact is the place of a sealed one."""
 
-    def __init__(self, editions: dict[str, Edition]) -> None:
-        self._editions = editions
+    def __init__(self, edition_of: Callable[[Charter], Edition]) -> None:
+        self._edition_of = edition_of
         self._edition: Edition | None = None
         self._chance = ""
         self._commitments: list[str] = []
@@ -120,7 +121,7 @@ class PublicDraws:
         for fact in facts:
             match fact:
                 case f.GameCreated():
-                    self._edition = self._editions.get(fact.charter.edition)
+                    self._edition = self._edition_of(fact.charter)
                     self._chance = fact.charter.chance
                 case f.PositionStated():
                     self._followed = False  # decks that were stated, or drawn anew, follow from no set-up

@@ -44,7 +44,7 @@ from domain.kernel.ruleset import (
 from domain.thrones.charter import ENGINE, Charter
 from domain.thrones.commands import AnyAnswer, HouseAnswer
 from domain.thrones.edition import Edition
-from domain.thrones.editions.second import SECOND_EDITION
+from domain.thrones.editions.composed import compose, edition_of
 from domain.thrones.evolve import EVOLVERS, evolve, redacted
 from domain.thrones.facts import STATABLE, DeckRedrawn, GameCreated, GatheringBegan, HiddenStated, PositionStated
 from domain.thrones.footprint import footprint
@@ -56,9 +56,11 @@ from domain.thrones.procedures.control import Consequences
 from domain.thrones.procedures.setup import Play
 from domain.thrones.start import Gather, Start
 from domain.thrones.state import Hidden, State
+from domain.thrones.variations import PRESETS, check_variations
 from domain.thrones.view import view
 
-EDITIONS: dict[str, Edition] = {"second-edition": SECOND_EDITION}
+EDITIONS: dict[str, Edition] = {name: compose(preset.variations) for name, preset in PRESETS.items()}
+"""What each preset plays by; a charter may differ from all of them (:func:`edition_of`)."""
 
 ACTS = (Rewind, Correct, FileAppeal, RuleOnAppeal, Amend, ReadSecrets)
 """Commands of the arbiter, and the appeal that brings a matter before him."""
@@ -165,6 +167,11 @@ class ThronesOf:
         return state.round
 
 
+def rules_by(charter: Charter) -> ThronesOf:
+    """The rules that a charter plays by. Raises Refusal for one that nobody can play."""
+    return ThronesOf(edition_of(charter))
+
+
 class Thrones:
     """A Game of Thrones: The Board Game, all editions: what the event store and the worker plug in."""
 
@@ -175,12 +182,9 @@ class Thrones:
     command_type: Any = Union[(AnyAnswer, Start, PassDeadline, StateDraws, Gather, *SHARES, *ACTS)]  # built from a list
     fact_type: Any = Union[tuple(_typed.get(fact, fact) for fact in EVOLVERS)]  # noqa: UP007  # built from a table
 
-    def __init__(self) -> None:
-        self._rules = {name: ThronesOf(edition) for name, edition in EDITIONS.items()}
-
     def rules_of(self, state: State) -> ThronesOf:
         """The rules that a position is played by."""
-        return self._rules[state.charter.edition]
+        return rules_by(state.charter)
 
     def blank(self) -> State:
         return State()
@@ -190,7 +194,12 @@ class Thrones:
 
         ``past`` is the record so far; acts of an arbiter look into it.
         """
-        ruling = self._decide(state, command, past)
+        try:
+            ruling = self._decide(state, command, past)
+        except Refusal as refusal:
+            if state.charter.edition:
+                self.rules_of(state).edition.law.of_refusal(refusal)
+            raise
         if ruling.state.docket.pending and not isinstance(command, Rewind | Correct):
             assert past is not None, "struck-out answers are looked up in the record"
             ruling = offer(self.rules_of(ruling.state), ruling, past)
@@ -258,7 +267,7 @@ class Thrones:
         check_charter(command.charter)
         if command.charter.chance != "imposed" and not _is_seed(command.seed):
             raise Refusal("seed-missing", ("2E-GEN-17",))
-        game = self._rules[command.charter.edition].game(state)
+        game = rules_by(command.charter).game(state)
         charter = _dealt(command) if command.deal else command.charter
         game.emit(GameCreated(charter=charter), "2E-SET-1", "2E-SET-2", "2E-GEN-1")
         if command.origin is not None:
@@ -272,7 +281,7 @@ class Thrones:
         if command.hidden is not None:
             hidden = msgspec.structs.replace(command.hidden, seed=game.state.hidden.seed)
             game.emit(HiddenStated(hidden=hidden))
-        ruling = resume(self._rules[command.charter.edition], game.state)
+        ruling = resume(rules_by(command.charter), game.state)
         return Ruling((*game.facts, *ruling.facts), ruling.state)
 
     def _gather(self, state: State, command: Gather) -> Ruling[State]:
@@ -282,7 +291,7 @@ class Thrones:
         check_charter(command.charter)
         if command.charter.chance == "imposed" or not _is_seed(command.seed):
             raise Refusal("seed-missing", ("2E-GEN-17",))
-        game = self._rules[command.charter.edition].game(state)
+        game = rules_by(command.charter).game(state)
         game.emit(GatheringBegan(charter=command.charter, deal=command.deal), "2E-SET-1", "2E-GEN-17")
         game.emit(SharesWanted(seats=tuple(sorted(command.charter.seats))), "2E-GEN-17")
         game.seal_seed(command.seed)
@@ -292,7 +301,7 @@ class Thrones:
         """A part of the seed; with the last of them the game begins."""
         facts = take_share(state.docket, command)
         agreed = next(fact for fact in past.facts(1) if isinstance(fact, GatheringBegan))
-        game = self._rules[agreed.charter.edition].game(state)
+        game = rules_by(agreed.charter).game(state)
         for fact in facts:
             game.emit(fact, "2E-GEN-17")
         joint = game.state.docket.joint
@@ -346,7 +355,9 @@ class Thrones:
         """What is owed now, with every legal answer; with ``replaceable`` also what may still be answered otherwise."""
         if not state.charter.edition:
             return ()
-        return open_decisions(self.rules_of(state), state, replaceable=replaceable)
+        rules = self.rules_of(state)
+        found = open_decisions(rules, state, replaceable=replaceable)
+        return tuple(rules.edition.law.of_decision(one) for one in found) if rules.edition.law else found
 
 
 SECRET_KINDS = ("assign-orders", "influence-bid", "wildling-bid", "house-card")
@@ -355,9 +366,10 @@ SECRET_KINDS = ("assign-orders", "influence-bid", "wildling-bid", "house-card")
 
 def check_charter(charter: Charter) -> None:
     """Raise a refusal for a charter that no game can be played by (2E-SET-1, section 0.4)."""
-    edition = EDITIONS.get(charter.edition)
-    if edition is None:
-        raise Refusal("unknown-edition", unknown=True, edition=charter.edition, known=sorted(EDITIONS))
+    if charter.edition not in PRESETS:
+        raise Refusal("unknown-edition", unknown=True, edition=charter.edition, known=sorted(PRESETS))
+    edition = edition_of(charter)
+    check_variations(edition.variations)
     unknown = sorted(set(charter.houses) - set(edition.houses))
     if unknown:
         raise Refusal("unknown-house", ("2E-SET-1",), unknown=True, houses=unknown, known=sorted(edition.houses))

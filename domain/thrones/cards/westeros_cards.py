@@ -12,7 +12,6 @@ from domain.thrones.procedures.bidding import ClashOfKings
 from domain.thrones.procedures.income import game_of_thrones_income
 from domain.thrones.procedures.mustering import Mustering
 from domain.thrones.procedures.supply import Supply
-from domain.thrones.procedures.wildlings import WildlingAttack
 
 
 class CardEffect(Procedure, frozen=True):
@@ -90,7 +89,9 @@ class DarkWingsDarkWords(CardEffect, frozen=True, tag=True):
 
 class WildlingsAttackCard(CardEffect, frozen=True, tag=True):
     def begin(self, game: Game) -> Next:
-        return self.carry_out(WildlingAttack(cause="card"))
+        return self.carry_out(
+            game.edition.chapters.wildlings(cause="card")  # type: ignore[call-arg]  # the chapter is told why
+        )
 
 
 class PutToTheSword(CardEffect, frozen=True, tag=True):

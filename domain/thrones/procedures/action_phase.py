@@ -8,9 +8,6 @@ from domain.kernel.procedure import Do, Done, Next, Procedure
 from domain.thrones import facts as f
 from domain.thrones.game import Game
 from domain.thrones.pieces import is_routed
-from domain.thrones.procedures.consolidation import ConsolidatePower
-from domain.thrones.procedures.marches import MarchOrders
-from domain.thrones.procedures.raids import Raids
 
 
 class ActionPhase(Procedure, frozen=True, tag=True):
@@ -19,13 +16,13 @@ class ActionPhase(Procedure, frozen=True, tag=True):
     turns: ClassVar[tuple[str, ...]] = ("marches", "consolidate", "clean_up")
 
     def begin(self, game: Game) -> Next:
-        return Do(Raids(), then=self.at("marches"))
+        return Do(game.edition.chapters.raids(), then=self.at("marches"))
 
     def marches(self, game: Game) -> Next:
-        return Do(MarchOrders(), then=self.at("consolidate"))
+        return Do(game.edition.chapters.marches(), then=self.at("consolidate"))
 
     def consolidate(self, game: Game) -> Next:
-        return Do(ConsolidatePower(), then=self.at("clean_up"))
+        return Do(game.edition.chapters.consolidation(), then=self.at("clean_up"))
 
     def clean_up(self, game: Game) -> Next:
         game.emit(f.StepBegan(phase="action", step="clean-up"), "2E-ACT-1")

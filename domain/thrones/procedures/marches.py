@@ -11,7 +11,6 @@ from domain.thrones.game import Game, decision
 from domain.thrones.march_options import Destination, Marches, Origin
 from domain.thrones.options import Requests, YesNo
 from domain.thrones.pieces import LAND_UNITS, AreaId, HouseId, is_routed, size
-from domain.thrones.procedures.combat import Combat
 from domain.thrones.procedures.control import Consequences
 from domain.thrones.procedures.strength import base_value, support_lines, total, unit_lines
 from domain.thrones.procedures.support import eligible_orders
@@ -266,7 +265,10 @@ class MarchOrders(Procedure, frozen=True, tag=True):
             return self.at("beat_neutral_force")
         defender = contested_by(game, march.house, march.to)
         assert defender is not None
-        return Do(Combat(area=march.to, defender=defender), then=self.at("next_house", house=""))
+        return Do(
+            game.edition.chapters.combat(area=march.to, defender=defender),  # type: ignore[call-arg]  # the chapter is told where and against whom
+            then=self.at("next_house", house=""),
+        )
 
     def beat_neutral_force(self, game: Game) -> Next:
         """The strength was tested with the declaration; the force leaves the game (2E-NEU-3 to 2E-NEU-7)."""

@@ -99,7 +99,7 @@ class Play(Procedure, frozen=True, tag=True):
     phase: int = 0
 
     def begin(self, game: Game) -> Next:
-        setup = game.edition.setup(decks=self.decks)  # type: ignore[call-arg]  # an edition's set-up takes the decks
+        setup = game.edition.chapters.setup(decks=self.decks)  # type: ignore[call-arg]  # an edition's set-up takes the decks
         return Do(setup, then=self.at("round", decks={}))
 
     def round(self, game: Game) -> Next:
@@ -113,7 +113,7 @@ class Play(Procedure, frozen=True, tag=True):
         return self.at("phases", phase=1 if first else 0)
 
     def phases(self, game: Game) -> Next:
-        phases = game.edition.phases
+        phases = game.edition.chapters.phases
         if self.phase == len(phases):
             return self.at("round", phase=0)
         return Do(phases[self.phase](), then=self.at("phases", phase=self.phase + 1))

@@ -18,7 +18,7 @@ def standing(game: Game, house: HouseId) -> Standing:
     castles = game.castles_of(house)
     return Standing(
         house=house,
-        castles=min(len(castles), game.edition.constants.victory_areas),
+        castles=min(len(castles), game.victory_areas),
         strongholds=sum(game.board[area].castle == 2 for area in castles),
         land_areas=len(game.controlled(house)),
         supply=game.state.supply[house],

@@ -8,7 +8,6 @@ from domain.kernel.procedure import Do, Done, Next, Procedure
 from domain.thrones import facts as f
 from domain.thrones.game import Game
 from domain.thrones.pieces import CardId, Deck
-from domain.thrones.procedures.wildlings import WildlingAttack
 
 WINTER_IS_COMING = ("w1-winter-is-coming", "w2-winter-is-coming")
 MOST_WINTERS = 1000
@@ -63,7 +62,10 @@ class WesterosPhase(Procedure, frozen=True, tag=True):
             moved = f.ThreatMoved(threat=track[after], icons=icons, ignored=ignored)
             game.emit(moved, "2E-WES-4", *(("2E-WES-5",) if ignored else ()))
         if icons and after == len(track) - 1:
-            return Do(WildlingAttack(cause="threat"), then=self.at("cards"))
+            return Do(
+                game.edition.chapters.wildlings(cause="threat"),  # type: ignore[call-arg]  # the chapter is told why
+                then=self.at("cards"),
+            )
         return self.at("cards")
 
     def cards(self, game: Game) -> Next:

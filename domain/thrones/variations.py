@@ -1,0 +1,316 @@
+"""What tables agree on, one by one: each variation with its readings, what it needs, and the chapters it moves.
+
+The two books are two sets of readings (:data:`PRESETS`); a charter may take any other set whose needs are met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from domain.kernel.refusal import Refusal
+from domain.thrones.charter import AS_PRINTED, Switches, Variations
+
+
+@dataclass(frozen=True)
+class Variation:
+    """One thing that tables agree on.
+
+    ``readings`` says in a sentence what each word means. ``needs`` names, for a word, what other variations must
+    say for it to make sense. ``topics`` are the chapters of the specification (the middle part of its identifiers)
+    that go by the first edition's book when the word is one of ``first``.
+    """
+
+    name: str
+    about: str
+    readings: dict[str, str]
+    needs: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
+    topics: tuple[str, ...] = ()
+    first: tuple[str, ...] = ("first",)
+
+
+VARIATIONS: tuple[Variation, ...] = (
+    Variation(
+        "map",
+        "the board, its areas, start positions and neutral forces",
+        {
+            "second": "the second edition's board, three to six Houses",
+            "first": "the first edition's board, three to five Houses; what an unplayed House starts with is neutral",
+        },
+        topics=(
+            *("GEN", "MAP", "COMP", "SET", "RND", "LIM", "SUP", "MUS", "COK", "TRK", "ACT", "MAR", "TRN", "CTL"),
+            *("DP", "FEW", "CLN", "HID", "ORD", "WES", "GOT"),
+        ),
+    ),
+    Variation(
+        "house-cards",
+        "the House cards",
+        {
+            "second": "the second edition's cards, strengths 0 to 4",
+            "first": "the first edition's cards, strengths 0 to 3",
+        },
+        needs={"first": {"map": ("first",)}},
+        topics=("HC", "HCX", "HCB", "HCL", "HCS", "HCM", "HCG", "HCT"),
+    ),
+    Variation(
+        "card-return",
+        "a House that has played its last card",
+        {
+            "all-but-last": "takes back all its cards but the one played last",
+            "all": "takes back all its cards, the one played last too",
+        },
+    ),
+    Variation(
+        "ability-order",
+        "whose card text comes first",
+        {
+            "iron-throne": "the House higher on the Iron Throne track",
+            "fiefdoms": "the House higher on the Fiefdoms track",
+        },
+    ),
+    Variation(
+        "westeros-cards",
+        "the three Westeros decks",
+        {
+            "second": "the second edition's, three cards with a choice among them",
+            "first": "the first edition's; Rains of Autumn takes the strength of Footmen in support",
+        },
+        topics=("WEC",),
+    ),
+    Variation(
+        "wildling-cards",
+        "what a wildling attack does",
+        {
+            "second": "one of nine wildling cards decides",
+            "first": "a win gives the highest bidder a used card; a loss costs units worth 2, the lowest bidder 4",
+        },
+        topics=("WLD", "WLC"),
+    ),
+    Variation(
+        "wildling-strength",
+        "the wildling track",
+        {
+            "second": "starts at 2; the last space brings an attack at once; a lost attack sets it two spaces back",
+            "first": "starts at 0; attacks come by card alone; after any attack it goes back to 0",
+        },
+    ),
+    Variation(
+        "raid-orders",
+        "the special Raid order and pillage",
+        {
+            "second": "one target, which may be a Defense order; a raided Consolidate Power costs a Power token",
+            "first": "up to two targets, no Defense order; the raider gains Power, the victim loses the order",
+        },
+        topics=("RAID",),
+    ),
+    Variation(
+        "consolidate-orders",
+        "Consolidate Power",
+        {
+            "second": "in turn order, also at sea; the special order may muster in its area instead",
+            "first": "all at once, on land only; the special order brings nothing extra",
+        },
+        topics=("CP",),
+    ),
+    Variation(
+        "orders",
+        "areas with units",
+        {
+            "compulsory": "each gets an order, as far as tokens last",
+            "optional": "may go without an order",
+        },
+        topics=("PLN",),
+        first=("optional",),
+    ),
+    Variation(
+        "raven",
+        "the Messenger Raven",
+        {
+            "look": "replaces an order, or looks at the top wildling card",
+            "replace": "replaces an order",
+        },
+        needs={"look": {"wildling-cards": ("second",)}},
+        topics=("RVN",),
+        first=("replace",),
+    ),
+    Variation(
+        "stars",
+        "special orders by position on the King's Court track",
+        {
+            "second": "3 3 2 1 0 0 with five or six Houses, 3 2 1 0 with fewer",
+            "first": "3 3 2 1 0, as far as there are Houses",
+        },
+    ),
+    Variation(
+        "combat",
+        "the small print of battle",
+        {
+            "second": "strength is never below 0; the routed die before casualties are taken",
+            "first": "strength may fall below 0; the routed are no casualties and die when they must retreat",
+        },
+        topics=("CBT", "CAS", "RET", "CUP"),
+    ),
+    Variation(
+        "neutral-attack",
+        "support against a neutral force",
+        {
+            "second": "is asked for before the march is declared; a march too weak is refused",
+            "first": "is declared after the march; units too weak stay where they were and the order is spent",
+        },
+        topics=("NEU",),
+    ),
+    Variation(
+        "garrisons",
+        "garrisons",
+        {"on": "of strength 2 in home areas", "off": "none"},
+        topics=("GAR",),
+        first=("off",),
+    ),
+    Variation(
+        "ports",
+        "ports",
+        {"on": "of the board, with their rules", "off": "none"},
+        topics=("PRT",),
+        first=("off",),
+    ),
+    Variation(
+        "siege-engines",
+        "Siege Engines",
+        {"on": "may be mustered", "off": "none"},
+    ),
+    Variation(
+        "siege-engine-limit",
+        "how many Siege Engines a House may have",
+        {"two": "two", "none": "as many as it can pay for"},
+        needs={"none": {"siege-engines": ("on",)}},
+    ),
+    Variation("knight-limit", "how many Knights a House may have", {"five": "five", "four": "four"}),
+    Variation("ship-limit", "how many Ships a House may have", {"six": "six", "five": "five"}),
+    Variation(
+        "greyjoy-start",
+        "Greyjoy's second Ship at the start",
+        {"port": "in the port of Pyke", "sea": "in Ironman's Bay"},
+        needs={"port": {"ports": ("on",)}},
+    ),
+    Variation(
+        "lannister-ship",
+        "one more Ship for Lannister at the start",
+        {"none": "no", "extra": "in the port of Lannisport, or in The Golden Sound where there are no ports"},
+    ),
+    Variation(
+        "kings-court-errata",
+        "Greyjoy and Tyrell on the first edition's King's Court track",
+        {"off": "Greyjoy fourth, Tyrell fifth", "on": "Tyrell fourth, Greyjoy fifth, with five Houses"},
+        needs={"on": {"map": ("first",)}},
+    ),
+    Variation(
+        "victory",
+        "areas with a castle, city or stronghold that win at once",
+        {
+            "seven": "7",
+            "first": "7, with three Houses 8",
+            "six": "6, a shorter game",
+        },
+        topics=("VIC",),
+    ),
+    Variation(
+        "drowned-pyke",
+        "Pyke",
+        {"off": "an area like any other", "on": "impassable, its port too, with a neutral fleet in Ironman's Bay"},
+        needs={"on": {"map": ("first",)}},
+    ),
+    Variation(
+        "oldtown-crown",
+        "Oldtown",
+        {"off": "as printed", "on": "one more power icon"},
+    ),
+)
+
+BY_NAME: Mapping[str, Variation] = {variation.name: variation for variation in VARIATIONS}
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A charter to begin from."""
+
+    id: str
+    name: str
+    variations: Variations
+    switches: Switches
+
+
+FIRST_EDITION = Variations(
+    map="first",
+    house_cards="first",
+    ability_order="fiefdoms",
+    westeros_cards="first",
+    wildling_cards="first",
+    wildling_strength="first",
+    raid_orders="first",
+    consolidate_orders="first",
+    orders="optional",
+    raven="replace",
+    stars="first",
+    combat="first",
+    neutral_attack="first",
+    garrisons="off",
+    ports="off",
+    siege_engines="off",
+    knight_limit="four",
+    greyjoy_start="sea",
+    victory="first",
+)
+
+MIXED_FOUR = Variations(
+    map="first",
+    stars="first",
+    greyjoy_start="sea",
+    drowned_pyke="on",
+    oldtown_crown="on",
+)
+
+PRESETS: Mapping[str, Preset] = {
+    "second-edition": Preset(
+        "second-edition", "A Game of Thrones: The Board Game, Second Edition", AS_PRINTED, Switches()
+    ),
+    "first-edition": Preset(
+        "first-edition",
+        "A Game of Thrones: The Board Game, first edition",
+        FIRST_EDITION,
+        Switches(tiebreak="first-edition"),
+    ),
+    "mixed-four": Preset(
+        "mixed-four",
+        "four Houses on the first edition's board by the second edition's rules",
+        MIXED_FOUR,
+        Switches(),
+    ),
+}
+
+
+def words_of(variations: Variations) -> dict[str, str]:
+    """Every variation by name with the word that is chosen."""
+    return {info.encode_name: getattr(variations, info.name) for info in msgspec.structs.fields(Variations)}
+
+
+def first_topics(variations: Variations) -> frozenset[str]:
+    """Chapters that go by the first edition's book."""
+    words = words_of(variations)
+    return frozenset(topic for one in VARIATIONS if words[one.name] in one.first for topic in one.topics)
+
+
+def unmet(variations: Variations) -> Iterator[tuple[str, str, str, tuple[str, ...]]]:
+    """What does not fit together: a variation, its word, and which other would have to say one of these words."""
+    words = words_of(variations)
+    for one in VARIATIONS:
+        for other, fitting in one.needs.get(words[one.name], {}).items():
+            if words[other] not in fitting:
+                yield one.name, words[one.name], other, fitting
+
+
+def check_variations(variations: Variations) -> None:
+    """Raise a refusal when the variations do not fit together."""
+    for name, word, other, fitting in unmet(variations):
+        raise Refusal("variations-do-not-fit", variation=name, word=word, needs=other, words=list(fitting))

@@ -1,0 +1,218 @@
+"""The words of the log format for Houses, areas, pieces, orders and cards, and our ids for them.
+
+An id is the name in small letters with hyphens, so that a name is read without a table; what the format spells
+otherwise, and what apostrophes hide, stands in the tables here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from domain.thrones.editions.second import SECOND_EDITION
+from domain.thrones.pieces import AreaId, CardId, HouseId, OrderId, Unit
+
+HOUSES: tuple[HouseId, ...] = tuple(sorted(SECOND_EDITION.houses))
+
+TRACKS: dict[str, str] = {"iron-throne": "Iron Throne", "fiefdoms": "Fiefdoms", "kings-court": "King's Court"}
+
+HOLDERS: dict[str, str] = {
+    "iron-throne-token": "Iron Throne",
+    "valyrian-steel-blade": "Valyrian Steel Blade",
+    "messenger-raven": "Messenger Raven",
+}
+
+ORDERS: dict[str, str] = {
+    "march-minus-1": "March(-1)",
+    "march-0": "March",
+    "march-plus-1": "March(+1)",
+    "defense-plus-1": "Defense(+1)",
+    "defense-plus-2": "Defense(+2)",
+    "support-0": "Support",
+    "support-plus-1": "Support(+1)",
+    "raid": "Raid",
+    "raid-star": "Raid(*)",
+    "consolidate": "Consolidate Power",
+    "consolidate-star": "Consolidate Power(*)",
+}
+"""Order tokens as the format prints them; the key is the id of the token without the letter of its copy."""
+
+UNITS: dict[Unit, tuple[str, str]] = {
+    "footman": ("Footman", "Footmen"),
+    "knight": ("Knight", "Knights"),
+    "siege-engine": ("Siege Engine", "Siege Engines"),
+    "ship": ("Ship", "Ships"),
+}
+
+MUSTERED: dict[str, tuple[str, str]] = {
+    "footman": UNITS["footman"],
+    "knight-upgrade": ("Upgrades to a Knight", "Upgrades to a Knight"),
+    "siege-engine-upgrade": ("Upgrades to a Siege Engine", "Upgrades to a Siege Engine"),
+    "knight": UNITS["knight"],
+    "siege-engine": UNITS["siege-engine"],
+    "ship": UNITS["ship"],
+}
+"""What a muster lists, in the order in which it does."""
+
+FIRST_EDITION_AREAS: tuple[AreaId, ...] = ("summer-sea",)
+FIRST_EDITION_CARDS: dict[CardId, HouseId] = {
+    "house-mormont-lord": "stark",
+    "maester-luwin": "stark",
+    "house-blacktyde-captain": "greyjoy",
+    "kevan-lannister": "lannister",
+    "house-lannister-captain": "lannister",
+    "vargo-hoat": "lannister",
+    "ser-axell-florent": "baratheon",
+    "house-florent-lord": "baratheon",
+    "melisandre-of-asshai": "baratheon",
+    "house-tyrell-captain": "tyrell",
+}
+"""What only the first edition has."""
+
+AREAS: tuple[AreaId, ...] = tuple(sorted((*SECOND_EDITION.board.areas, *FIRST_EDITION_AREAS)))
+HOUSE_CARDS: dict[CardId, HouseId] = {
+    **{card.id: card.house for card in SECOND_EDITION.cards.values()},
+    **FIRST_EDITION_CARDS,
+}
+WESTEROS_CARDS: tuple[CardId, ...] = tuple(
+    dict.fromkeys(
+        (
+            *(card.id[3:] for deck in SECOND_EDITION.tables.westeros_decks.values() for card in deck),
+            "wildling-attack",
+        )
+    )
+)
+"""Westeros cards without the number of their deck, which the format does not tell."""
+TIDES_CARDS: tuple[CardId, ...] = tuple(SECOND_EDITION.tides)
+WILDLING_CARDS: tuple[CardId, ...] = SECOND_EDITION.wildling_deck
+
+SPELLED: dict[str, str] = {
+    "storms-end": "Storms End",
+    "port-of-storms-end": "Port of Storms End",
+    "dagmar-cleftjaw": "Dagmer Cleftjaw",
+    "theon-greyjoy": "Theon Grejoy",
+    "put-to-the-sword": "Put To the Sword",
+    "winter-is-coming": "Winter is Coming",
+    "summer-sea": "Summer Sea",
+}
+"""Where the format does not spell as we do."""
+
+OTHERWISE: dict[str, str] = {
+    "the-queen-of-thorns": "queen-of-thorns",
+    "sir-rodrik-cassel": "ser-rodrick-cassel",
+    "ser-rodrik-cassel": "ser-rodrick-cassel",
+    "blackfish": "the-blackfish",
+    "hound": "the-hound",
+    "red-viper": "the-red-viper",
+    "cercei-lannister": "cersei-lannister",
+    "margery-tyrell": "margaery-tyrell",
+    "lord-mormont": "house-mormont-lord",
+    "blacktyde-captain": "house-blacktyde-captain",
+    "lannister-captain": "house-lannister-captain",
+    "robert-baratheon": "house-florent-lord",
+    "tyrell-captain": "house-tyrell-captain",
+    "the-boneway-pass": "the-boneway",
+    "redwyne-straits": "redwyne-straights",
+    "stony-sept": "stoney-sept",
+    "mountains-of-the-moon": "the-mountains-of-the-moon",
+    "wildlings-attacks": "wildlings-attack",
+    "massing-on-the-milk-water": "massing-on-the-milkwater",
+    "pre-emptive-raid": "preemptive-raid",
+    "skin-changer-scout": "skinchanger-scout",
+    "rattleshirt-raiders": "rattleshirts-raiders",
+    "king-beyond-the-wall": "a-king-beyond-the-wall",
+    "horde-descends": "the-horde-descends",
+}
+"""Spellings of other hands."""
+
+_printed: dict[str, str] = {
+    **{area.id: area.name for area in SECOND_EDITION.board.areas.values()},
+    **{card.id: card.name for card in SECOND_EDITION.cards.values()},
+    **{card.id[3:]: card.name for deck in SECOND_EDITION.tables.westeros_decks.values() for card in deck},
+    **{card.id: card.name for card in SECOND_EDITION.tables.wildling_cards},
+}
+_small_words = ("of", "the", "to", "on", "for", "at", "is")
+
+
+def slug(name: str) -> str:
+    """A name as an id: small letters, no apostrophes, hyphens between words."""
+    return "-".join(re.findall(r"[^\W_]+", name.lower().replace("'", "")))
+
+
+def word(name: str) -> str:
+    """The format's word for an id."""
+    if name in SPELLED or name in _printed:
+        return SPELLED.get(name) or _printed[name]
+    words = name.split("-")
+    return " ".join(one if one in _small_words and at else one.capitalize() for at, one in enumerate(words))
+
+
+_ids: Mapping[str, str] = {slug(text): name for name, text in SPELLED.items()}
+
+
+def id_of(name: str) -> str:
+    """Our id for a name in a log, of an area or a card; a name that nobody knows becomes an id all the same."""
+    found = slug(name.strip())
+    for prefix in ("the-port-of-", "port-of-the-"):
+        if found.startswith(prefix):
+            found = "port-of-" + found.removeprefix(prefix)
+    known = _ids.get(found) or OTHERWISE.get(found) or found
+    if known not in _known and f"the-{known}" in _known:
+        return f"the-{known}"
+    return known
+
+
+_known = {*AREAS, *HOUSE_CARDS, *WESTEROS_CARDS, *WILDLING_CARDS}
+
+
+def is_area(name: AreaId) -> bool:
+    return name in AREAS
+
+
+def is_house_card(name: CardId) -> bool:
+    return name in HOUSE_CARDS
+
+
+def house_word(house: HouseId) -> str:
+    return house.capitalize()
+
+
+def order_id(text: str) -> str | None:
+    """An order in the format's words (``March(+1)``) as ours; None for what is no order."""
+    found = re.sub(r"\s+", "", text.lower()).removesuffix("order").replace("defence", "defense")
+    return _orders.get(found)
+
+
+_orders: Mapping[str, str] = {
+    **{re.sub(r"\s+", "", words.lower()): order for order, words in ORDERS.items()},
+    "march(0)": "march-0",
+    "march(+0)": "march-0",
+    "defense": "defense-plus-1",
+    "defense(*)": "defense-plus-2",
+    "support(0)": "support-0",
+    "support(+0)": "support-0",
+    "support(*)": "support-plus-1",
+    "march(*)": "march-plus-1",
+    "consolidatepower(+0)": "consolidate",
+    "specialraid": "raid-star",
+    "specialconsolidatepower": "consolidate-star",
+}
+
+
+def order_of_token(token: OrderId) -> str:
+    """The order that a token of ours is, whichever copy it is."""
+    return re.sub(r"-[ab]$", "", token)
+
+
+def nicknamed(house: HouseId, name: str) -> CardId:
+    """The card of a House that the format calls by one word of its name (``Tyrion``)."""
+    short = slug(name)
+    found = [card for card, owner in HOUSE_CARDS.items() if owner == house and short in card]
+    exact = [card for card in found if set(short.split("-")) <= set(card.split("-"))]
+    return min(exact or found, key=lambda card: (card not in SECOND_EDITION.cards, card), default=id_of(name))
+
+
+def nickname(card: CardId) -> str:
+    """The one word by which the format calls a card whose owner decides about its text."""
+    words = [one for one in word(card).split() if one not in ("Ser", "The", "House")]
+    return words[0] if words else word(card)

@@ -396,6 +396,7 @@ EVOLVERS: dict[type[kernel.Fact], Callable[[State, Any], State]] = {
     **dict.fromkeys(DOCKET_FACTS, _docket),
     AnswerVoided: _answer_voided,
     f.GameWon: lambda s, x: with_(s, winner=x.winner, ranking=x.ranking),
+    f.GameDrawn: lambda s, x: with_(s, drawn=x.houses, ranking=x.ranking),
 }
 """By type of fact. Folding hundreds of thousands of facts, a table is faster than a match."""
 

@@ -104,6 +104,11 @@ class Game(KernelGame[State]):
             return self.is_closed(self.board.land_of(area))
         return self.state.neutral.get(area) == "impassable"
 
+    def is_held_by_fleet(self, sea: AreaId) -> bool:
+        """Whether neutral Ships of an unplayed House hold a sea area (1E-PLAY-2)."""
+        table = self.edition.players(len(self.state.charter.houses))
+        return sea in table.neutral_forces and sea in self.state.neutral
+
     # Pieces (2E-COMP-1, 2E-LIM-1)
 
     def in_play(self, house: HouseId) -> dict[str, int]:

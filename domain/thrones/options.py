@@ -88,7 +88,7 @@ def total(chosen: Mapping[AreaId, Units]) -> int:
     return sum(size(units) for units in chosen.values())
 
 
-def _is_part(chosen: Mapping[AreaId, Units], pool: Mapping[AreaId, Units]) -> bool:
+def is_part(chosen: Mapping[AreaId, Units], pool: Mapping[AreaId, Units]) -> bool:
     return all(
         count > 0 and count <= pool.get(area, {}).get(unit, 0)
         for area, units in chosen.items()
@@ -245,7 +245,7 @@ class SomeUnits(Options[Any], frozen=True, tag="some-units"):
     rules: tuple[str, ...] = ()
 
     def check(self, answer: Any) -> None:
-        if not _is_part({"": answer.units}, {"": self.units}):
+        if not is_part({"": answer.units}, {"": self.units}):
             raise Refusal("units-not-there", self.rules, units=answer.units, available=self.units)
         if size(answer.units) != self.count:
             raise Refusal("wrong-number-of-units", self.rules, chosen=size(answer.units), required=self.count)
@@ -266,7 +266,7 @@ class UnitsAnywhere(Options[Any], frozen=True, tag="units-anywhere"):
     rules: tuple[str, ...] = ()
 
     def check(self, answer: Any) -> None:
-        if not _is_part(answer.units, self.pool):
+        if not is_part(answer.units, self.pool):
             raise Refusal("units-not-there", self.rules, units=answer.units, available=self.pool)
         if not self.least <= total(answer.units) <= self.most:
             raise Refusal(
@@ -291,7 +291,7 @@ class UnitsInOneArea(Options[Any], frozen=True, tag="units-in-one-area"):
     rules: tuple[str, ...] = ()
 
     def check(self, answer: Any) -> None:
-        if len(answer.units) != 1 or not _is_part(answer.units, self.pool):
+        if len(answer.units) != 1 or not is_part(answer.units, self.pool):
             raise Refusal("units-not-there", self.rules, units=answer.units, available=self.pool)
         if total(answer.units) != self.count:
             raise Refusal("wrong-number-of-units", self.rules, chosen=total(answer.units), required=self.count)
@@ -317,7 +317,7 @@ class MinimalLosses(Options[c.ReconcileSupply], frozen=True, tag="minimal-losses
         return {area: size(units) - size(lost.get(area, {})) for area, units in self.forces.items()}
 
     def check(self, answer: c.ReconcileSupply) -> None:
-        if not _is_part(answer.units, self.forces):
+        if not is_part(answer.units, self.forces):
             raise Refusal("units-not-there", ("2E-SUP-5",), units=answer.units, available=self.forces)
         sizes = self._sizes(answer.units)
         if not complies(sizes.values(), self.limit):
@@ -361,9 +361,9 @@ class Degrades(Options[c.CrowKillersDegrade], frozen=True, tag="degrades"):
 
     def check(self, answer: c.CrowKillersDegrade) -> None:
         both = gathered(singles(answer.replaced) + singles(answer.destroyed))
-        if not (_is_part(answer.replaced, self.knights) and _is_part(answer.destroyed, self.knights)):
+        if not (is_part(answer.replaced, self.knights) and is_part(answer.destroyed, self.knights)):
             raise Refusal("units-not-there", ("2E-WLC-3",), available=self.knights)
-        if not _is_part(both, self.knights):
+        if not is_part(both, self.knights):
             raise Refusal("units-not-there", ("2E-WLC-3",), available=self.knights)
         if total(both) != self.count or total(answer.replaced) != self.replaced:
             raise Refusal(

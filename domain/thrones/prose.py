@@ -151,7 +151,8 @@ def _orders(p: Prose, x: f.OrdersRevealed) -> str:
 
 
 def _won(p: Prose, x: f.GameWon) -> str:
-    why = "controls seven Castles and Strongholds" if x.reason == "areas" else "leads after the last round"
+    areas = next((one.castles for one in x.ranking if one.house == x.winner), 7)
+    why = f"controls {NUMBERS[areas]} Castles and Strongholds" if x.reason == "areas" else "leads after the last round"
     return f"{p.name(x.winner)} {why} and wins."
 
 
@@ -302,4 +303,5 @@ SENTENCES: dict[type[kernel.Fact], Callable[[Prose, Any], str]] = {
     ),
     f.UnitsStoodUp: lambda p, x: "Routed units stand up.",
     f.GameWon: _won,
+    f.GameDrawn: lambda p, x: f"{p.listed(x.houses)} are level in all that counts: the game is a draw.",
 }

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from domain.kernel.docket import Docket
 from domain.kernel.facts import Awaited, Frame
@@ -145,6 +146,7 @@ class State(msgspec.Struct, frozen=True):
     combats: tuple[str, ...] = ()
     winner: HouseId | None = None
     ranking: tuple[Standing, ...] = ()
+    drawn: tuple[HouseId, ...] | UnsetType = UNSET
     docket: Docket = Docket()
     frames: tuple[Frame, ...] = ()
     question: int = 0
@@ -157,7 +159,7 @@ class State(msgspec.Struct, frozen=True):
 
     @property
     def is_over(self) -> bool:
-        return self.winner is not None
+        return self.winner is not None or self.drawn is not UNSET
 
     @property
     def houses(self) -> tuple[HouseId, ...]:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from domain.kernel.procedure import Procedure
 from domain.kernel.refusal import Refusal
 from domain.thrones.cards import house_cards, westeros_cards, wildling_cards
+from domain.thrones.cards.westeros_cards import RainsOnFootmen
 from domain.thrones.charter import AS_PRINTED, Charter, Variations
 from domain.thrones.edition import Chapters, Edition, HouseFigures, PlayerCount, Tables
 from domain.thrones.editions.extras import EXTRAS
@@ -27,6 +28,7 @@ from domain.thrones.procedures.combat import Combat
 from domain.thrones.procedures.consolidation import ConsolidatePower
 from domain.thrones.procedures.control import Consequences
 from domain.thrones.procedures.marches import MarchOrders
+from domain.thrones.procedures.marches_first import MarchesThenSupport
 from domain.thrones.procedures.mustering import MusterIn, Mustering
 from domain.thrones.procedures.planning_phase import PlanningPhase
 from domain.thrones.procedures.raids import Raids
@@ -35,6 +37,7 @@ from domain.thrones.procedures.setup import Play, Setup
 from domain.thrones.procedures.supply import Reconcile, Supply
 from domain.thrones.procedures.support import CallForSupport
 from domain.thrones.procedures.westeros_phase import WesterosPhase
+from domain.thrones.procedures.wildling_assault import WildlingAssault
 from domain.thrones.procedures.wildlings import WildlingAttack
 from domain.thrones.variations import first_topics
 
@@ -54,6 +57,7 @@ PROCEDURES: tuple[type[Procedure], ...] = (
     ActionPhase,
     Raids,
     MarchOrders,
+    MarchesThenSupport,
     ConsolidatePower,
     Combat,
     CallForSupport,
@@ -68,6 +72,8 @@ PROCEDURES: tuple[type[Procedure], ...] = (
     MusterIn,
     ClashOfKings,
     WildlingAttack,
+    WildlingAssault,
+    RainsOnFootmen,
     *{*westeros_cards.CARDS.values()},
     *wildling_cards.CARDS.values(),
 )
@@ -91,6 +97,7 @@ def edition_of(charter: Charter) -> Edition:
 @lru_cache(maxsize=64)
 def _composed(variations: Variations, own: bytes) -> Edition:
     tables = _amended(tables_of(variations), msgspec.json.decode(own))
+    second_deck = variations.westeros_cards == "second"
     return Edition(
         tables,
         variations=variations,
@@ -99,13 +106,13 @@ def _composed(variations: Variations, own: bytes) -> Edition:
             setup=Setup,
             phases=(WesterosPhase, PlanningPhase, ActionPhase),
             raids=Raids,
-            marches=MarchOrders,
+            marches=MarchOrders if variations.neutral_attack == "second" else MarchesThenSupport,
             consolidation=ConsolidatePower,
-            wildlings=WildlingAttack,
+            wildlings=WildlingAttack if variations.wildling_cards == "second" else WildlingAssault,
             combat=Combat,
         ),
-        westeros_cards=westeros_cards.CARDS,
-        rule_of_card=westeros_cards.RULES,
+        westeros_cards=westeros_cards.CARDS if second_deck else westeros_cards.FIRST_CARDS,
+        rule_of_card=westeros_cards.RULES if second_deck else westeros_cards.FIRST_RULES,
         wildling_cards=wildling_cards.CARDS,
         card_texts=house_cards.TEXTS,
         procedures=PROCEDURES,

@@ -29,6 +29,8 @@ class ActionPhase(Procedure, frozen=True, tag=True):
         game.emit(f.OrdersTakenBack(), "2E-CLN-1", "2E-ORD-5")
         if any(is_routed(unit) for force in game.state.units.values() for unit in force.units):
             game.emit(f.UnitsStoodUp(), "2E-CLN-2")
+        if game.variations.westeros_cards == "first" and game.state.prohibited:
+            game.emit(f.ProhibitionsLifted(), "1E-ROUND-1")
         if game.state.used:
             game.emit(f.TokensRefreshed(tokens=game.state.used), "2E-CLN-3")
         return Done()

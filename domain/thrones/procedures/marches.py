@@ -16,6 +16,7 @@ from domain.thrones.procedures.strength import base_value, support_lines, total,
 from domain.thrones.procedures.support import eligible_orders
 from domain.thrones.procedures.turns import next_turn
 from domain.thrones.reach import reach
+from domain.thrones.state import March
 
 
 def contested_by(game: Game, house: HouseId, area: AreaId) -> HouseId | None:
@@ -57,17 +58,21 @@ def destination(game: Game, house: HouseId, origin: AreaId, area: AreaId, grante
     required = neutral_strength(game, area)
     if required is None:
         return Destination(room=game.room(area))
+    if game.variations.neutral_attack == "first":
+        # Support is settled after the declaration there, so that no declaration is too weak (1E-NEUT-6).
+        return Destination(contested="neutral")
     token = game.token(origin)
     assert token is not None
     eligible = eligible_orders(game, area)
     own = eligible.get(house, ())
+    kinds = LAND_UNITS if game.board.is_land(area) else ("ship",)
     support = {
         one: sum(line.amount for line in support_lines(game, None, one, area, "attacker")) for one in (*own, *granted)
     }
     return Destination(
         contested="neutral",
         required=required,
-        strength={unit: base_value(game, unit, area, "attacker")[0] for unit in LAND_UNITS},
+        strength={unit: base_value(game, unit, area, "attacker")[0] for unit in kinds},
         bonus=token.modifier,
         support=support,
         own=own,
@@ -139,6 +144,17 @@ def _left_alone(game: Game, answer: MarchOrder) -> tuple[str, ...]:
     if stay or not game.board.is_land(answer.area) or moving < size(game.state.units_in(answer.area)):
         return ()
     return ("2E-MAR-10",)
+
+
+def lines_against_neutral(game: Game, march: March, granted: tuple[AreaId, ...]) -> list[f.Line]:
+    """What counts against a neutral force: units, order, own Support orders and those granted (2E-NEU-3, 2E-NEU-5)."""
+    token = game.edition.tokens[march.order]
+    lines = unit_lines(game, None, "units", march.units, march.house, march.origin, march.to, "attacker")
+    lines.append(f.Line("order", token.id, token.modifier, ("2E-NEU-3", "2E-MAR-13"), march.origin))
+    own = eligible_orders(game, march.to).get(march.house, ())
+    for area in sorted({*own, *granted}):
+        lines += support_lines(game, None, area, march.to, "attacker")
+    return lines
 
 
 class MarchOrders(Procedure, frozen=True, tag=True):
@@ -274,12 +290,8 @@ class MarchOrders(Procedure, frozen=True, tag=True):
         """The strength was tested with the declaration; the force leaves the game (2E-NEU-3 to 2E-NEU-7)."""
         march = game.state.march
         assert march is not None
-        token = game.edition.tokens[march.order]
-        lines = unit_lines(game, None, "units", march.units, march.house, march.origin, march.to, "attacker")
-        lines.append(f.Line("order", token.id, token.modifier, ("2E-NEU-3", "2E-MAR-13"), march.origin))
-        own = eligible_orders(game, march.to).get(march.house, ())
-        for area in sorted({*own, *(self.granted if self.target == march.to else ())}):
-            lines += support_lines(game, None, area, march.to, "attacker")
+        granted = self.granted if self.target == march.to else ()
+        lines = lines_against_neutral(game, march, granted)
         counted = f.StrengthCounted(
             stage="neutral", house=march.house, area=march.to, lines=tuple(lines), total=total(lines)
         )

@@ -176,7 +176,11 @@ class MusterOptions(Options[Muster], frozen=True, tag="muster"):
 def ship_places(game: Game, house: HouseId, area: AreaId) -> tuple[AreaId, ...]:
     """Where an area's Ships may be placed: its port, adjacent sea areas without enemy Ships (2E-MUS-6, 2E-MUS-7)."""
     port = game.board.port_of.get(area)
-    seas = [sea for sea in game.board.neighbours[area] if game.board.is_sea(sea) and not game.is_enemy_in(house, sea)]
+    seas = [
+        sea
+        for sea in game.board.neighbours[area]
+        if game.board.is_sea(sea) and not game.is_enemy_in(house, sea) and not game.is_held_by_fleet(sea)
+    ]
     return tuple(sorted([*seas, *([port] if port else [])]))
 
 

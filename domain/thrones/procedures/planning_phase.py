@@ -151,8 +151,8 @@ class PlanningPhase(Procedure, frozen=True, tag=True):
         return self.at("lift")
 
     def lift(self, game: Game) -> Next:
-        """Prohibitions end with the planning phase (2E-WES-7)."""
-        if game.state.prohibited:
+        """Prohibitions end with the planning phase (2E-WES-7); by the first edition's cards with the round."""
+        if game.state.prohibited and game.variations.westeros_cards == "second":
             game.emit(f.ProhibitionsLifted(), "2E-WES-7")
         return Done()
 

@@ -70,6 +70,8 @@ class Setup(Procedure, frozen=True, tag=True):
     def _decks(self, game: Game) -> None:
         piles = {"wildling": game.edition.wildling_deck, **game.edition.westeros_decks}
         for deck, cards in piles.items():
+            if not cards:
+                continue
             rule = "2E-SET-3" if deck == "wildling" else "2E-SET-4"
             if deck in self.decks:
                 imposed = f.DeckShuffled(deck=deck, occasion="imposed", cards=self.decks[deck])
@@ -84,8 +86,9 @@ class Setup(Procedure, frozen=True, tag=True):
         for area, units in sorted(starting_units(game, house).items()):
             rules = ("2E-SET-10", "2E-SET-11") if area in errata else ("2E-SET-10", "2E-COMP-1")
             game.emit(f.UnitsPlaced(house=house, area=area, units=units), *rules)
-        garrison = f.GarrisonPlaced(area=figures.home, strength=game.edition.constants.garrison)
-        game.emit(garrison, "2E-SET-12", "2E-GEN-11", "2E-CTL-14")
+        if game.edition.constants.garrison:
+            garrison = f.GarrisonPlaced(area=figures.home, strength=game.edition.constants.garrison)
+            game.emit(garrison, "2E-SET-12", "2E-GEN-11", "2E-CTL-14")
         game.gain_power(house, game.edition.constants.starting_power, "2E-SET-13", "2E-GEN-7")
         game.emit(f.CardsTaken(house=house, cards=game.edition.cards_of(house)), "2E-SET-14", "2E-COMP-3")
 

@@ -36,22 +36,42 @@ def ranking(game: Game) -> tuple[Standing, ...]:
     def by_print(one: Standing) -> tuple[int, ...]:
         return (-one.castles, -one.strongholds, -one.supply, -one.power, one.iron_throne)
 
-    key = by_errata if game.switches.tiebreak == "errata" else by_print
-    return tuple(sorted((standing(game, house) for house in game.state.houses), key=key))
+    keys = {"errata": by_errata, "printed": by_print, "first-edition": by_first_edition}
+    return tuple(sorted((standing(game, house) for house in game.state.houses), key=keys[game.switches.tiebreak]))
+
+
+def by_first_edition(one: Standing) -> tuple[int, ...]:
+    """Areas with a city or stronghold, the supply marker, available Power; then it is a draw (1E-WIN-3, 1E-WIN-4)."""
+    return (-one.castles, -one.supply, -one.power)
 
 
 def declare_winner(game: Game, reason: Literal["areas", "rounds"], among: Iterable[HouseId] | None = None) -> NoReturn:
     """End the game at once, whatever step is running (2E-VIC-2)."""
     table = ranking(game)
     able = set(game.state.houses if among is None else among)
-    winner = next(one.house for one in table if one.house in able)
+    first = next(one for one in table if one.house in able)
+    winner = first.house
     tied = [one for one in table if one.house in able and one.castles == table[0].castles]
     rules = ["2E-VIC-2", "2E-VIC-3", "2E-RND-4"] if reason == "areas" else ["2E-VIC-5", "2E-RND-3"]
     if len(tied) > 1:
-        rules += ["2E-VIC-6", "2E-VIC-8"] if game.switches.tiebreak == "errata" else ["2E-VIC-7"]
+        rules += {
+            "errata": ["2E-VIC-6", "2E-VIC-8"],
+            "printed": ["2E-VIC-7"],
+            "first-edition": ["1E-WIN-3", "1E-WIN-4"],
+        }[game.switches.tiebreak]
         rules += ["2E-VIC-4"] if reason == "areas" else []
+    equal = [one.house for one in tied if by_first_edition(one) == by_first_edition(first)]
+    if game.switches.tiebreak == "first-edition" and len(equal) > 1:
+        game.emit(f.GameDrawn(houses=tuple(sorted(equal)), ranking=table, reason=reason), *rules, "2E-VIC-9")
+        open_seeds(game)
+        raise GameEnded
     game.emit(f.GameWon(winner=winner, ranking=table, reason=reason), *rules, "2E-VIC-9")
+    open_seeds(game)
+    raise GameEnded
+
+
+def open_seeds(game: Game) -> None:
+    """With the end every seed that was drawn from is opened (2E-GEN-17)."""
     if game.state.charter.chance != "imposed":
         for seed in (*game.state.hidden.former, game.state.hidden.seed):
             game.emit(SeedOpened(seed=seed), "2E-GEN-17")
-    raise GameEnded

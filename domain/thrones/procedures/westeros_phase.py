@@ -9,7 +9,7 @@ from domain.thrones import facts as f
 from domain.thrones.game import Game
 from domain.thrones.pieces import CardId, Deck
 
-WINTER_IS_COMING = ("w1-winter-is-coming", "w2-winter-is-coming")
+WINTER_IS_COMING = ("w1-winter-is-coming", "w2-winter-is-coming", "w3-winter-is-coming")
 MOST_WINTERS = 1000
 """A bound on Winter is Coming drawn again and again; with one such card in ten it is never met."""
 
@@ -37,8 +37,24 @@ class WesterosPhase(Procedure, frozen=True, tag=True):
             if card not in WINTER_IS_COMING:
                 return
             rule = "2E-WEC-5" if card == WINTER_IS_COMING[0] else "2E-WEC-9"
+            self._count_icons(game, card)
             self._reshuffle(game, deck, "2E-WES-3", rule)
         raise AssertionError("Winter is Coming cannot come for ever")
+
+    def _count_icons(self, game: Game, card: CardId) -> None:
+        """Winter is Coming, which is shuffled back, moves the threat where every card drawn does (1E-WEST-3)."""
+        if game.variations.wildling_strength == "first" and game.edition.icons[card]:
+            self._move(game, game.edition.icons[card], "1E-WEST-3")
+
+    def _move(self, game: Game, icons: int, *rules: str) -> int:
+        """Move the threat, at most to the last space. Returns where it stands."""
+        track = game.edition.constants.threat_track
+        place = track.index(game.state.threat)
+        after = min(place + icons, len(track) - 1)
+        ignored = place + icons - after
+        moved = f.ThreatMoved(threat=track[after], icons=icons, ignored=ignored)
+        game.emit(moved, *rules, *(("2E-WES-5",) if ignored else ()))
+        return after
 
     def _reshuffle(self, game: Game, deck: Deck, *rules: str) -> None:
         """The whole deck, its discards and the card just drawn."""
@@ -54,14 +70,12 @@ class WesterosPhase(Procedure, frozen=True, tag=True):
     def threat(self, game: Game) -> Next:
         """Icons of the final cards move the threat (2E-WES-4); at the last space the wildlings attack at once."""
         icons = sum(game.edition.icons[card] for card in game.state.westeros_cards.values())
-        track = game.edition.constants.threat_track
-        place = track.index(game.state.threat)
-        after = min(place + icons, len(track) - 1)
-        ignored = place + icons - after
-        if icons:
-            moved = f.ThreatMoved(threat=track[after], icons=icons, ignored=ignored)
-            game.emit(moved, "2E-WES-4", *(("2E-WES-5",) if ignored else ()))
-        if icons and after == len(track) - 1:
+        if not icons:
+            return self.at("cards")
+        after = self._move(game, icons, "2E-WES-4")
+        # By the first edition's book attacks come by card alone (1E-WEST-4).
+        is_full = after == len(game.edition.constants.threat_track) - 1
+        if is_full and game.variations.wildling_strength == "second":
             return Do(
                 game.edition.chapters.wildlings(cause="threat"),  # type: ignore[call-arg]  # the chapter is told why
                 then=self.at("cards"),

@@ -55,10 +55,9 @@ class HouseFigures(msgspec.Struct, frozen=True):
 
 
 class PlayerCount(msgspec.Struct, frozen=True):
-    """What depends on the number of players (section 4, 1E-PLAY-1 to 1E-PLAY-6), errata apart.
+    """What depends on the number of players (section 4, 1E-PLAY-1 to 1E-PLAY-6).
 
-    ``victory_areas`` is stated only where it differs from the constant (1E-WIN-1); ``errata_influence`` has the
-    tracks that an optional erratum orders otherwise (1E-SETUP-7).
+    ``victory_areas`` is stated only where it differs from the constant (1E-WIN-1).
     """
 
     count: int
@@ -67,7 +66,6 @@ class PlayerCount(msgspec.Struct, frozen=True):
     impassable: tuple[AreaId, ...]
     stars: tuple[int, ...]
     influence: dict[str, tuple[HouseId, ...]]
-    errata_influence: dict[str, tuple[HouseId, ...]] = {}
     victory_areas: int | None = None
 
 
@@ -96,7 +94,8 @@ class Assumption(msgspec.Struct, frozen=True):
     """What a file of tables states although no good source does, so that an organiser can replace it.
 
     ``confidence`` is ``unknown`` where nothing was found at all, ``inferred`` where it follows from something else,
-    and ``single-source`` where one source stands alone or sources differ. ``where`` has JSON pointers into the file.
+    and ``single-source`` where one source stands alone or sources differ. ``where`` has JSON pointers into the tables;
+    those of the extras lead into the first edition's tables with every extra put in.
     """
 
     id: str
@@ -146,11 +145,6 @@ class Extras(msgspec.Struct, frozen=True):
     drowned_pyke: DrownedPyke
     oldtown_crown: dict[AreaId, int]
     assumed: tuple[Assumption, ...]
-
-    @property
-    def port_links(self) -> tuple[tuple[AreaId, AreaId], ...]:
-        """Every port with its land area and with its sea (2E-MAP-5)."""
-        return tuple((port.id, str(end)) for port in self.ports for end in (port.land, port.sea))
 
 
 @dataclass(frozen=True)

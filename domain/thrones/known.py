@@ -30,7 +30,7 @@ def check_names(edition: Edition, state: State, answer: c.HouseAnswer) -> None:
 
 
 def _areas(answer: c.HouseAnswer) -> Iterator[str]:
-    for name in ("area", "target", "port"):
+    for name in ("area", "target", "second", "port"):
         value = getattr(answer, name, None)
         if isinstance(value, str):
             yield value

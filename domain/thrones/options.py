@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import permutations, product
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
@@ -441,6 +441,83 @@ class YesNo(Options[Any], frozen=True, tag="yes-no"):
                 yield replace(template, orders=dict(zip(self.orders, words, strict=True)))
 
 
+class BoundAssignments(Assignments, frozen=True, tag="bound-assignments"):
+    """Order tokens where areas may stay without one, or some tokens lie on land alone.
+
+    At least ``least`` and at most ``required`` of ``areas`` get one; ``land_only`` tokens lie in areas of ``land``
+    (1E-PLAN-3, 1E-ORD-6).
+    """
+
+    least: int = 0
+    land: tuple[AreaId, ...] = ()
+    land_only: tuple[OrderId, ...] = ()
+
+    def fits(self, area: AreaId, token: OrderId) -> bool:
+        """Whether a token may lie in an area."""
+        return token not in self.land_only or area in self.land
+
+    def check(self, answer: c.AssignOrders) -> None:
+        problems = self._problems(answer)
+        filled = [area for area in self.areas if area in answer.orders]
+        if len(filled) < self.least:
+            missing = [area for area in self.areas if area not in answer.orders]
+            problems.add("orders-missing", ("2E-PLN-2", "2E-PLN-8"), areas=missing, required=self.least)
+        if len(filled) > self.required:
+            problems.add("too-many-orders", ("2E-PLN-11", "2E-PLN-12"), required=self.required)
+        problems.refuse()
+
+    def _problems(self, answer: c.AssignOrders) -> Problems:
+        problems = super()._problems(answer)
+        for area, token in sorted(answer.orders.items()):
+            if area in self.areas and not self.fits(area, token):
+                problems.add("on-land-only", ("1E-ORD-6",), area=area, order=token)
+        return problems
+
+    def fill(self, areas: list[AreaId], tokens: list[OrderId], most: int) -> dict[AreaId, OrderId]:
+        """Give tokens to areas, each the first that may lie there, until ``most`` are laid."""
+        orders: dict[AreaId, OrderId] = {}
+        left, stars = list(tokens), self.stars
+        for area in areas:
+            token = next((one for one in left if self.fits(area, one) and (stars or not self.tokens[one])), None)
+            if token is None or len(orders) == most:
+                continue
+            left.remove(token)
+            stars -= self.tokens[token]
+            orders[area] = token
+        return orders
+
+    def complete(self, areas: list[AreaId], tokens: list[OrderId]) -> dict[AreaId, OrderId]:
+        """As many tokens as can be laid: sea areas first, and on land the tokens that lie nowhere else."""
+        by_need = sorted(areas, key=lambda area: area in self.land)
+        plain_first = sorted(tokens, key=lambda token: (self.tokens[token], token not in self.land_only))
+        at_sea = self.fill([area for area in by_need if area not in self.land], plain_first, self.required)
+        left = [token for token in plain_first if token not in at_sea.values()]
+        used = sum(self.tokens[token] for token in at_sea.values())
+        on_land = replace(self, stars=self.stars - used).fill(
+            [area for area in by_need if area in self.land], left, self.required - len(at_sea)
+        )
+        return {**at_sea, **on_land}
+
+    def sample(self, template: c.AssignOrders, pick: Pick) -> c.AssignOrders:
+        areas, tokens = shuffle(list(self.areas), pick), shuffle(list(self.tokens), pick)
+        # Most tables order most areas; what is legal may still leave any of them without.
+        most = self.required if pick(3) else self.least + pick(self.required - self.least + 1)
+        orders = self.fill(areas, tokens, most)
+        if len(orders) < self.least:
+            orders = self.complete(areas, tokens)
+        return replace(template, orders=dict(sorted(orders.items())), draft=False)
+
+    def every(self, template: c.AssignOrders) -> Iterator[c.AssignOrders]:
+        for count in range(self.least, self.required + 1):
+            for areas in _combinations(self.areas, count):
+                for tokens in permutations(self.tokens, count):
+                    orders = dict(zip(areas, tokens, strict=True))
+                    if sum(self.tokens[token] for token in tokens) <= self.stars and all(
+                        self.fits(area, token) for area, token in orders.items()
+                    ):
+                        yield replace(template, orders=orders, draft=False)
+
+
 class Replacements(Options[c.Raven], frozen=True, tag="replacements"):
     """The raven: replace the order of an area by one of its tokens, look, or nothing (2E-RVN-1).
 
@@ -452,6 +529,8 @@ class Replacements(Options[c.Raven], frozen=True, tag="replacements"):
     prohibited: tuple[OrderId, ...] = ()
 
     def check(self, answer: c.Raven) -> None:
+        if answer.choice == "look" and not self.may_look:
+            raise Refusal("no-look", ("1E-RAVEN-1", "1E-RAVEN-2"))
         if answer.choice != "replace":
             return
         if answer.area not in self.orders or answer.area is None:
@@ -468,6 +547,8 @@ class Replacements(Options[c.Raven], frozen=True, tag="replacements"):
             return "order-prohibited", ("2E-RVN-2", "2E-PLN-6")
         return "star-too-many", ("2E-RVN-2", "2E-PLN-5")
 
+    may_look: ClassVar[bool] = True
+
     def sample(self, template: c.Raven, pick: Pick) -> c.Raven:
         choices = list(self.every(template))
         word = ("replace", "look", "nothing")[pick(3)]
@@ -478,8 +559,15 @@ class Replacements(Options[c.Raven], frozen=True, tag="replacements"):
         for area in sorted(self.orders):
             for order in self.orders[area]:
                 yield replace(template, choice="replace", area=area, order=order)
-        yield replace(template, choice="look", area=None, order=None)
+        if self.may_look:
+            yield replace(template, choice="look", area=None, order=None)
         yield replace(template, choice="nothing", area=None, order=None)
+
+
+class ReplacementsOnly(Replacements, frozen=True, tag="replacements-only"):
+    """As replacements, without a look at the wildling deck (1E-RAVEN-2)."""
+
+    may_look: ClassVar[bool] = False
 
 
 class RaidChoices(Options[c.Raid], frozen=True, tag="raids"):
@@ -494,6 +582,12 @@ class RaidChoices(Options[c.Raid], frozen=True, tag="raids"):
         if answer.target is not None and answer.target not in self.orders[answer.area]:
             rules = self.barred.get(answer.area, {}).get(answer.target, ("2E-RAID-2", "2E-RAID-5"))
             raise Refusal("cannot-be-raided", rules, target=answer.target, targets=list(self.orders[answer.area]))
+        if answer.second is not None and not self.takes_two(answer.area):
+            raise Refusal("one-target-only", ("2E-RAID-1",), area=answer.area)
+
+    def takes_two(self, area: AreaId) -> bool:
+        """Whether the order of an area may hit two targets in one go."""
+        return False
 
     def sample(self, template: c.Raid, pick: Pick) -> c.Raid:
         choices = list(self.every(template))
@@ -503,6 +597,31 @@ class RaidChoices(Options[c.Raid], frozen=True, tag="raids"):
         for area in sorted(self.orders):
             for target in (*self.orders[area], None):
                 yield replace(template, area=area, target=target)
+
+
+class DoubleRaidChoices(RaidChoices, frozen=True, tag="double-raids"):
+    """As raids; the orders in ``double`` may take two targets in one go (1E-RAID-2)."""
+
+    double: tuple[AreaId, ...] = ()
+
+    def takes_two(self, area: AreaId) -> bool:
+        return area in self.double
+
+    def check(self, answer: c.Raid) -> None:
+        super().check(answer)
+        if answer.second is None:
+            return
+        if answer.target is None or answer.second == answer.target:
+            raise Refusal("two-different-targets", ("1E-RAID-2",), target=answer.target, second=answer.second)
+        super().check(replace(answer, target=answer.second, second=None))
+
+    def every(self, template: c.Raid) -> Iterator[c.Raid]:
+        for answer in super().every(replace(template, second=None)):
+            yield answer
+            if answer.area in self.double and answer.target is not None:
+                for second in self.orders[answer.area]:
+                    if second > answer.target:
+                        yield replace(answer, second=second)
 
 
 class ConsolidateChoices(Options[c.Consolidate], frozen=True, tag="consolidates"):

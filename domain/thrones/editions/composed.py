@@ -26,6 +26,7 @@ from domain.thrones.procedures.casualties import Casualties
 from domain.thrones.procedures.cleanup import CombatCleanUp
 from domain.thrones.procedures.combat import Combat
 from domain.thrones.procedures.consolidation import ConsolidatePower
+from domain.thrones.procedures.consolidation_first import ConsolidateAtOnce
 from domain.thrones.procedures.control import Consequences
 from domain.thrones.procedures.marches import MarchOrders
 from domain.thrones.procedures.marches_first import MarchesThenSupport
@@ -59,6 +60,7 @@ PROCEDURES: tuple[type[Procedure], ...] = (
     MarchOrders,
     MarchesThenSupport,
     ConsolidatePower,
+    ConsolidateAtOnce,
     Combat,
     CallForSupport,
     Abilities,
@@ -107,14 +109,14 @@ def _composed(variations: Variations, own: bytes) -> Edition:
             phases=(WesterosPhase, PlanningPhase, ActionPhase),
             raids=Raids,
             marches=MarchOrders if variations.neutral_attack == "second" else MarchesThenSupport,
-            consolidation=ConsolidatePower,
+            consolidation=ConsolidatePower if variations.consolidate_orders == "second" else ConsolidateAtOnce,
             wildlings=WildlingAttack if variations.wildling_cards == "second" else WildlingAssault,
             combat=Combat,
         ),
         westeros_cards=westeros_cards.CARDS if second_deck else westeros_cards.FIRST_CARDS,
         rule_of_card=westeros_cards.RULES if second_deck else westeros_cards.FIRST_RULES,
         wildling_cards=wildling_cards.CARDS,
-        card_texts=house_cards.TEXTS,
+        card_texts=house_cards.TEXTS if variations.house_cards == "second" else house_cards.FIRST_TEXTS,
         procedures=PROCEDURES,
     )
 

@@ -10,6 +10,12 @@ from domain.thrones.game import Game
 from domain.thrones.pieces import is_routed
 
 
+def stand_up(game: Game, *rules: str) -> None:
+    """All routed units stand up, if there are any."""
+    if any(is_routed(unit) for force in game.state.units.values() for unit in force.units):
+        game.emit(f.UnitsStoodUp(), *rules)
+
+
 class ActionPhase(Procedure, frozen=True, tag=True):
     """Raids, marches, Consolidate Power, clean-up (2E-ACT-1)."""
 
@@ -22,13 +28,14 @@ class ActionPhase(Procedure, frozen=True, tag=True):
         return Do(game.edition.chapters.marches(), then=self.at("consolidate"))
 
     def consolidate(self, game: Game) -> Next:
+        if game.variations.combat == "first":
+            stand_up(game, "1E-RET-10")
         return Do(game.edition.chapters.consolidation(), then=self.at("clean_up"))
 
     def clean_up(self, game: Game) -> Next:
         game.emit(f.StepBegan(phase="action", step="clean-up"), "2E-ACT-1")
         game.emit(f.OrdersTakenBack(), "2E-CLN-1", "2E-ORD-5")
-        if any(is_routed(unit) for force in game.state.units.values() for unit in force.units):
-            game.emit(f.UnitsStoodUp(), "2E-CLN-2")
+        stand_up(game, "2E-CLN-2")
         if game.variations.westeros_cards == "first" and game.state.prohibited:
             game.emit(f.ProhibitionsLifted(), "1E-ROUND-1")
         if game.state.used:

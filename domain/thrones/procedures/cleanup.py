@@ -82,8 +82,10 @@ class CombatCleanUp(Procedure, frozen=True, tag=True):
         """The Power token of an area that was won but not entered (2E-CUP-4)."""
         combat = game.combat
         owner = game.state.power_tokens.get(combat.area)
-        if owner and game.switches.token_after_empty_win == "removed":
-            game.emit(f.PowerTokenRemoved(house=owner, area=combat.area), "2E-CUP-4")
+        by_the_first_book = game.variations.combat == "first"
+        if owner and (by_the_first_book or game.switches.token_after_empty_win == "removed"):
+            rule = "1E-BAT-11" if by_the_first_book else "2E-CUP-4"
+            game.emit(f.PowerTokenRemoved(house=owner, area=combat.area), rule)
         return self.at("control")
 
     def control(self, game: Game) -> Next:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+from msgspec.structs import replace
+
 from domain.kernel.decision import Decision
 from domain.kernel.procedure import Collect, Done, Next, Procedure, Wait
 from domain.kernel.refusal import Refusal
 from domain.thrones import facts as f
 from domain.thrones.commands import AssignOrders, Raven, RavenCard
 from domain.thrones.game import Game, decision
-from domain.thrones.options import Assignments, Replacements, Words
+from domain.thrones.options import Assignments, BoundAssignments, Replacements, ReplacementsOnly, Words
 from domain.thrones.pieces import RAVEN, AreaId, HouseId, OrderId, OrderToken
 
 
@@ -36,13 +39,30 @@ def assignments(game: Game, house: HouseId) -> Assignments:
     """Every legal assignment of a House (2E-PLN-2 to 2E-PLN-12)."""
     areas = game.state.areas_of(house)
     prohibited = tuple(token.id for token in game.edition.tokens.values() if is_prohibited(game, token))
-    return Assignments(
+    plain = Assignments(
         areas=areas,
         required=min(len(areas), token_limit(game, house)),
         tokens=legal_tokens(game),
         prohibited=prohibited,
         stars=game.stars(house),
     )
+    land_only = tokens_on_land_only(game)
+    if game.variations.orders == "compulsory" and not land_only:
+        return plain
+    bound = BoundAssignments(
+        **msgspec.structs.asdict(plain),
+        land=tuple(area for area in areas if game.board.is_land(area)),
+        land_only=land_only,
+    )
+    able = len(bound.complete(list(bound.areas), list(bound.tokens)))
+    return replace(bound, required=able, least=able if game.variations.orders == "compulsory" else 0)
+
+
+def tokens_on_land_only(game: Game) -> tuple[OrderId, ...]:
+    """Tokens that may not lie at sea (1E-ORD-6)."""
+    if game.variations.consolidate_orders == "second":
+        return ()
+    return tuple(token.id for token in game.edition.tokens.values() if token.type == "consolidate")
 
 
 def default_orders(game: Game, house: HouseId, options: Assignments) -> dict[AreaId, OrderId]:
@@ -53,6 +73,8 @@ def default_orders(game: Game, house: HouseId, options: Assignments) -> dict[Are
     plain = [token for token, star in options.tokens.items() if not star]
     special = [token for token, star in options.tokens.items() if star]
     left = [token for token in (*plain, *special) if token not in orders.values()]
+    if isinstance(options, BoundAssignments):
+        return _default_bound(options, orders, left)
     for area in options.areas:
         if area in orders or len(orders) == options.required:
             continue
@@ -61,6 +83,19 @@ def default_orders(game: Game, house: HouseId, options: Assignments) -> dict[Are
         stars -= options.tokens[token]
         orders[area] = token
     return orders
+
+
+def _default_bound(
+    options: BoundAssignments, kept: dict[AreaId, OrderId], left: list[OrderId]
+) -> dict[AreaId, OrderId]:
+    """The same where not every token may lie everywhere: what was kept goes on only if the rest still can."""
+    open_areas = [area for area in options.areas if area not in kept]
+    stars = options.stars - sum(options.tokens[token] for token in kept.values())
+    rest = replace(options, stars=stars)
+    orders = {**kept, **rest.fill(open_areas, left, options.required - len(kept))}
+    if len(orders) < options.least:
+        orders = options.complete(list(options.areas), list(options.tokens))
+    return dict(sorted(orders.items()))
 
 
 def fits(options: Assignments, draft: AssignOrders) -> bool:
@@ -80,6 +115,8 @@ class PlanningPhase(Procedure, frozen=True, tag=True):
     def begin(self, game: Game) -> Next:
         game.emit(f.StepBegan(phase="planning", step="assign-orders"), "2E-PLN-1")
         short = [(house, len(game.state.areas_of(house)), token_limit(game, house)) for house in game.houses]
+        if game.variations.orders == "optional":
+            return self.at("assign")
         for house, areas, tokens in short:
             if areas > tokens:
                 shortage = f.ShortageFound(house=house, areas=areas, tokens=tokens)
@@ -97,6 +134,8 @@ class PlanningPhase(Procedure, frozen=True, tag=True):
             rules = ["2E-DP-21", "2E-PLN-2", "2E-PLN-4", "2E-PLN-5", "2E-PLN-7", "2E-ORD-6"]
             rules += ["2E-PLN-10", "2E-PLN-11"] if self.in_turn else ["2E-PLN-3", "2E-GEN-15"]
             rules += ["2E-PLN-6"] if options.prohibited else []
+            rules += ["1E-PLAN-3"] if game.variations.orders == "optional" else []
+            rules += ["1E-ORD-6"] if tokens_on_land_only(game) else []
             rules += ["2E-PRT-4"] if any(game.board.is_port(area) for area in options.areas) else []
             rules += ["2E-DP-42"]
             questions.append(decision(answer, options, *rules, secret=True, asked_anyway=True))
@@ -121,7 +160,8 @@ class PlanningPhase(Procedure, frozen=True, tag=True):
         answer = Raven(house=holder, choice="nothing")
         laid = sorted(placed.token for placed in game.state.orders.values() if placed.house == holder)
         prohibited = tuple(token.id for token in game.edition.tokens.values() if is_prohibited(game, token))
-        options = Replacements(replacements(game, holder), tuple(laid), prohibited)
+        kind = Replacements if game.variations.raven == "look" else ReplacementsOnly
+        options = kind(replacements(game, holder), tuple(laid), prohibited)
         rules = ("2E-DP-22", "2E-RVN-1", "2E-RVN-2")
         return Wait(decision(answer, options, *rules, asked_anyway=True), then="raven_used")
 
@@ -162,10 +202,15 @@ def replacements(game: Game, holder: HouseId) -> dict[AreaId, tuple[OrderId, ...
     own = {area: placed.token for area, placed in sorted(game.state.orders.items()) if placed.house == holder}
     stars = sum(game.edition.tokens[token].star for token in own.values())
     found: dict[AreaId, tuple[OrderId, ...]] = {}
+    on_land = tokens_on_land_only(game)
     for area, old in own.items():
         room = game.stars(holder) - stars + game.edition.tokens[old].star
         tokens = legal_tokens(game)
         found[area] = tuple(
-            token for token, star in tokens.items() if token not in own.values() and (not star or room > 0)
+            token
+            for token, star in tokens.items()
+            if token not in own.values()
+            and (not star or room > 0)
+            and (token not in on_land or game.board.is_land(area))
         )
     return {area: tokens for area, tokens in found.items() if tokens}

@@ -8,8 +8,8 @@ from domain.kernel.procedure import Done, Next, Procedure, Wait
 from domain.thrones import facts as f
 from domain.thrones.commands import Raid
 from domain.thrones.game import Game, decision
-from domain.thrones.options import RaidChoices
-from domain.thrones.pieces import AreaId
+from domain.thrones.options import DoubleRaidChoices, RaidChoices
+from domain.thrones.pieces import AreaId, HouseId
 from domain.thrones.procedures.turns import next_turn
 
 PLAIN_TARGETS = ("support", "raid", "consolidate")
@@ -40,6 +40,8 @@ def why_not(game: Game, area: AreaId, target: AreaId) -> tuple[str, ...]:
     kind = game.edition.tokens[order.token].type
     if kind in PLAIN_TARGETS:
         return ()
+    if game.variations.raid_orders == "first":
+        return ("1E-RAID-3",)
     if kind == "defense" and game.edition.tokens[raider.token].star:
         return ()
     return ("2E-RAID-3", "2E-RAID-4")
@@ -78,16 +80,26 @@ class Raids(Procedure, frozen=True, tag=True):
         # Without any legal target the first order goes unresolved, and nobody is asked (2E-DP-24).
         forced = None if any(orders.values()) else answer
         options = RaidChoices(orders, barred)
+        if game.variations.raid_orders == "first":
+            double = tuple(area for area in orders if game.edition.tokens[game.state.orders[area].token].star)
+            options = DoubleRaidChoices(orders, barred, double)
         question = decision(answer, options, "2E-DP-24", "2E-ACT-2", asked_anyway=forced is None, forced=forced)
         return Wait(question, then="resolve")
 
     def resolve(self, game: Game, answer: Raid) -> Next:
         house, area, target = answer.house, answer.area, answer.target
         raider = game.state.orders[area]
-        raided = game.state.orders.get(target) if target else None
         why = ("2E-RAID-1",) if target else ("2E-RAID-6",) if targets(game, area) else ("2E-RAID-7", "2E-ACT-3")
         game.emit(f.OrderResolved(house=house, area=area, order=raider.token), *why, "2E-ORD-5")
-        if target and raided:
+        for raided in (target, answer.second):
+            if raided:
+                self._raid(game, house, area, raided)
+        return self.at("next_house", last_position=game.state.position_of(house, "iron-throne"))
+
+    def _raid(self, game: Game, house: HouseId, area: AreaId, target: AreaId) -> None:
+        """One order is removed; a Consolidate Power order is pillaged (2E-RAID-8, 1E-RAID-5)."""
+        raided = game.state.orders.get(target)
+        if raided:
             token = game.edition.tokens[raided.token]
             rules = ["2E-RAID-1", "2E-RAID-2", "2E-RAID-5", "2E-RAID-10"]
             rules += ["2E-RAID-4"] if token.type == "defense" else ["2E-RAID-3"]
@@ -97,5 +109,5 @@ class Raids(Procedure, frozen=True, tag=True):
             # Pillage pays the raider even when the victim has nothing left to lose.
             if token.type == "consolidate":
                 game.gain_power(house, 1, "2E-RAID-8")
-                game.lose_power(raided.house, 1, "2E-RAID-8")
-        return self.at("next_house", last_position=game.state.position_of(house, "iron-throne"))
+                if game.variations.raid_orders == "second":
+                    game.lose_power(raided.house, 1, "2E-RAID-8")

@@ -13,13 +13,15 @@ from domain.thrones.cards.vocabulary import (
     RaisesUnits,
     ZeroesPrintedStrength,
     ZeroesShips,
+    ZeroesShipsInSupport,
     effects_in_play,
+    in_ability_order,
     participating,
     text_in_play,
 )
 from domain.thrones.facts import Line
 from domain.thrones.game import Game
-from domain.thrones.pieces import AreaId, HouseId, Unit, Units, in_order, is_routed, unit_type
+from domain.thrones.pieces import FOOTMEN_IN_SUPPORT, AreaId, HouseId, Unit, Units, in_order, is_routed, unit_type
 from domain.thrones.state import Combat, Side
 
 
@@ -34,17 +36,27 @@ def base_value(game: Game, unit: Unit, target: AreaId, side: Side) -> tuple[int,
 
 
 def value_of(
-    game: Game, combat: Combat | None, unit: Unit, owner: HouseId, target: AreaId, side: Side
+    game: Game,
+    combat: Combat | None,
+    unit: Unit,
+    owner: HouseId,
+    target: AreaId,
+    side: Side,
+    *,
+    in_support: bool = False,
 ) -> tuple[int, tuple[str, ...]]:
-    """What a unit counts with the cards in play.
+    """What a unit counts with the cards in play, fighting or ``in_support``.
 
-    Cards that disagree are applied in turn order (2E-HC-5), unless the charter lets zeroed Ships stay at 0.
+    Cards that disagree are applied in the order of their texts (2E-HC-5), unless the charter lets zeroed Ships
+    stay at 0.
     """
     value, rules = base_value(game, unit, target, side)
-    if combat is None or is_routed(unit):
-        return value, rules
+    if is_routed(unit):
+        by_the_first_book = in_support and game.variations.combat == "first"
+        return value, (*rules, *(("1E-SUPP-7",) if by_the_first_book else ()))
     zeroed = False
-    for house in game.turns((), among=combat.combatants):
+    for house in in_ability_order(game, combat) if combat is not None else ():
+        assert combat is not None
         for effect in effects_in_play(game, combat, house):
             rule = text_in_play(game, combat, house)
             assert rule is not None
@@ -56,10 +68,14 @@ def value_of(
             ):
                 value, zeroed = 0, True
                 rules = (*rules, rule.rule, "2E-HCX-17", "2E-HC-10")
+            against = in_support and side != combat.side_of(house)
+            if isinstance(effect, ZeroesShipsInSupport) and unit == "ship" and against:
+                value, rules = 0, (*rules, rule.rule)
             raises = isinstance(effect, RaisesUnits) and unit == effect.unit and owner == house
             if (
                 raises
                 and isinstance(effect, RaisesUnits)
+                and (effect.in_support or not in_support)
                 and side == combat.side_of(house)
                 and effect.when(game, combat, house)
             ):
@@ -67,7 +83,14 @@ def value_of(
                 rules = (*rules, rule.rule, "2E-HCX-17")
     if zeroed and game.switches.ships_vs_salladhor == "zero":
         value = 0
+    if in_support and unit == "footman" and _footmen_do_not_support(game):
+        value, rules = 0, (*rules, "1E-WCARD-11")
     return value, rules
+
+
+def _footmen_do_not_support(game: Game) -> bool:
+    """Rains of Autumn of the first edition's deck (1E-WCARD-11)."""
+    return game.variations.westeros_cards == "first" and FOOTMEN_IN_SUPPORT in game.state.prohibited
 
 
 def unit_lines(
@@ -76,7 +99,7 @@ def unit_lines(
     """One line per type and state of unit."""
     lines = []
     for unit, count in in_order(units):
-        value, rules = value_of(game, combat, unit, owner, target, side)
+        value, rules = value_of(game, combat, unit, owner, target, side, in_support=group == "support")
         lines.append(Line(group, unit, value * count, rules, at, owner, count))
     return lines
 
@@ -168,6 +191,11 @@ def total(lines: list[Line]) -> int:
     return max(0, sum(line.amount for line in lines))
 
 
+def total_in_combat(game: Game, lines: list[Line]) -> int:
+    """The sum of the lines; below 0 only by the first edition's book (2E-CBT-27, 1E-BAT-8)."""
+    return sum(line.amount for line in lines) if game.variations.combat == "first" else total(lines)
+
+
 def count(game: Game, combat: Combat, stage: str, house: HouseId) -> int:
     """Record the strength of one side at a stage of the combat."""
     lines = initial_lines(game, combat, house) if stage == "initial" else final_lines(game, combat, house)
@@ -176,10 +204,15 @@ def count(game: Game, combat: Combat, stage: str, house: HouseId) -> int:
         "known": ("2E-CBT-24", "2E-CBT-26"),
         "final": ("2E-CBT-26",),
     }[stage]
-    below = ("2E-CBT-27",) if sum(line.amount for line in lines) < 0 else ()
-    counted = f.StrengthCounted(stage=stage, house=house, area=combat.area, lines=tuple(lines), total=total(lines))  # type: ignore[arg-type]  # stage is one of the three keys above
-    game.emit(counted, *rules, *below)
-    return total(lines)
+    by_the_first_book = game.variations.combat == "first"
+    if by_the_first_book and stage == "initial":
+        rules = (*rules, "1E-BAT-5")
+    if sum(line.amount for line in lines) < 0:
+        rules = (*rules, "1E-BAT-8" if by_the_first_book else "2E-CBT-27")
+    sum_ = total_in_combat(game, lines)
+    counted = f.StrengthCounted(stage=stage, house=house, area=combat.area, lines=tuple(lines), total=sum_)  # type: ignore[arg-type]  # stage is one of the three keys above
+    game.emit(counted, *rules)
+    return sum_
 
 
 def icon_lines(game: Game, combat: Combat, house: HouseId, icon: str) -> tuple[Line, ...]:

@@ -96,5 +96,6 @@ class WesterosPhase(Procedure, frozen=True, tag=True):
     def put_away(self, game: Game) -> Next:
         deck = tuple(game.edition.westeros_decks)[self.resolved]
         card: CardId = game.state.westeros_cards[deck]
-        game.emit(f.WesterosCardResolved(deck=deck, card=card), "2E-WES-8")
+        under = ("1E-WEST-1",) if game.variations.westeros_cards == "first" else ("2E-WES-8",)
+        game.emit(f.WesterosCardResolved(deck=deck, card=card), *under)
         return self.at("cards", resolved=self.resolved + 1)

@@ -546,6 +546,13 @@ class HouseCardReplaced(Fact, frozen=True, tag=True):
     card: CardId
 
 
+class AbilityCancelled(Fact, frozen=True, tag=True):
+    """The text of a House card in play has no effect in this combat; its strength and icons stay."""
+
+    house: HouseId
+    card: CardId
+
+
 class AbilityResolved(Fact, frozen=True, tag=True):
     """The text of a House card was applied, or had nothing to apply to."""
 

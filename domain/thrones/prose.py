@@ -10,7 +10,7 @@ from domain.kernel import facts as kernel
 from domain.thrones import facts as f
 from domain.thrones.edition import Edition
 from domain.thrones.notation import format_answer
-from domain.thrones.pieces import Units, in_order
+from domain.thrones.pieces import FOOTMEN_IN_SUPPORT, Units, in_order
 
 HOW = {
     "given": "",
@@ -234,7 +234,11 @@ SENTENCES: dict[type[kernel.Fact], Callable[[Prose, Any], str]] = {
     f.DeckShuffled: lambda p, x: f"The {p.name(x.deck)} deck is shuffled.",
     f.RoundBegan: lambda p, x: f"Round {x.round} begins.",
     f.WesterosCardDrawn: lambda p, x: f"{p.name(x.card)} is drawn.",
-    f.OrdersProhibited: lambda p, x: f"This round no {p.name(x.what)} order may be assigned.",
+    f.OrdersProhibited: lambda p, x: (
+        "This round Footmen give no strength in support."
+        if x.what == FOOTMEN_IN_SUPPORT
+        else f"This round no {p.name(x.what)} order may be assigned."
+    ),
     f.SupplyCounted: lambda p, x: f"{p.name(x.house)} counts {sum(x.icons.values())} supply icons.",
     f.UnitsDestroyed: lambda p, x: f"{p.name(x.house)} loses {p.units(x.units)} in {p.name(x.area)}.",
     f.UnitReplaced: lambda p, x: f"{p.name(x.house)}'s {p.name(x.old)} in {p.name(x.area)} becomes a {p.name(x.new)}.",
@@ -284,6 +288,7 @@ SENTENCES: dict[type[kernel.Fact], Callable[[Prose, Any], str]] = {
     f.SupportAnswered: lambda p, x: f"The support of {p.name(x.area)} is {'accepted' if x.accepted else 'refused'}.",
     f.HouseCardsRevealed: _revealed,
     f.HouseCardCancelled: lambda p, x: f"{p.name(x.card)} goes back to {p.name(x.house)}'s hand without effect.",
+    f.AbilityCancelled: lambda p, x: f"The text of {p.name(x.house)}'s {p.name(x.card)} has no effect in this combat.",
     f.HouseCardReplaced: lambda p, x: f"{p.name(x.house)} plays {p.name(x.card)} instead.",
     f.AbilityNoted: lambda p, x: f"{p.name(x.card)} will take effect.",
     f.TidesCardDrawn: lambda p, x: f"{p.name(x.house)} draws {p.name(x.card)}.",

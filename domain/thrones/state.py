@@ -50,7 +50,7 @@ class Combat(msgspec.Struct, frozen=True):
 
     ``support`` has the Support orders that count, ``offers`` those a combatant has not yet answered.
     ``cards`` are the House cards in play, ``cancelled`` those sent back to hand. ``stopped`` combats end at
-    once (``mace-last-unit = end``).
+    once (``mace-last-unit = end``, 1E-BAT-12). ``silenced`` are Houses whose card has lost its text (1E-HC-6).
     """
 
     area: AreaId
@@ -65,6 +65,11 @@ class Combat(msgspec.Struct, frozen=True):
     blade: HouseId | None = None
     winner: HouseId | None = None
     stopped: bool = False
+    silenced: tuple[HouseId, ...] | UnsetType = UNSET
+
+    def is_silenced(self, house: HouseId) -> bool:
+        """Whether the text of the House's card has no effect in this combat."""
+        return self.silenced is not UNSET and house in self.silenced
 
     def side_of(self, house: HouseId) -> Side | None:
         return "attacker" if house == self.attacker else "defender" if house == self.defender else None

@@ -10,6 +10,7 @@ import html
 import re
 import unicodedata
 from collections.abc import Iterator
+from itertools import pairwise
 
 import msgspec
 
@@ -215,10 +216,6 @@ class _Reader:
 
 def _order(out: Outside) -> None:
     """Entries by number; what is told twice is left out, what is missing is said."""
-    for before, after in zip(out.raw, out.raw[1:], strict=False):
-        if after.number < before.number:
-            what = f"entry {after.number} stands behind entry {before.number}"
-            out.problems.append(Problem(after.line, "out-of-order", what, "put in the order of the numbers"))
     kept: dict[int, Raw] = {}
     for raw in out.raw:
         first = kept.setdefault(raw.number, raw)
@@ -233,11 +230,16 @@ def _order(out: Outside) -> None:
             other = first if better is raw else raw
             what = f"two entries have the number {raw.number}; the other one: {other.lines[0][:120]}"
             out.problems.append(Problem(other.line, "number-twice", what, "left out"))
+    placed = sorted(kept.values(), key=lambda raw: raw.line)
+    for before, after in pairwise(placed):
+        if after.number < before.number:
+            what = f"entry {after.number} stands behind entry {before.number}"
+            out.problems.append(Problem(after.line, "out-of-order", what, "put in the order of the numbers"))
     out.raw = [kept[number] for number in sorted(kept)]
     for start, end in _gaps(out.raw):
         what = f"entry {start} is" if start == end else f"entries {start} to {end} are"
         out.problems.append(Problem(0, "entries-missing", f"{what} missing", "read on without"))
-    for before, after in zip(out.raw, out.raw[1:], strict=False):
+    for before, after in pairwise(out.raw):
         if after.round < before.round:
             what = f"entry {after.number} is of round {after.round}, entry {before.number} of round {before.round}"
             out.problems.append(Problem(after.line, "round-back", what, "kept"))

@@ -157,8 +157,9 @@ def id_of(name: str) -> str:
         if found.startswith(prefix):
             found = "port-of-" + found.removeprefix(prefix)
     known = _ids.get(found) or OTHERWISE.get(found) or found
-    if known not in _known and f"the-{known}" in _known:
-        return f"the-{known}"
+    for other in (f"the-{known}", known.removeprefix("the-")):
+        if known not in _known and other in _known:
+            return other
     return known
 
 
@@ -207,12 +208,16 @@ def order_of_token(token: OrderId) -> str:
 def nicknamed(house: HouseId, name: str) -> CardId:
     """The card of a House that the format calls by one word of its name (``Tyrion``)."""
     short = slug(name)
-    found = [card for card, owner in HOUSE_CARDS.items() if owner == house and short in card]
-    exact = [card for card in found if set(short.split("-")) <= set(card.split("-"))]
-    return min(exact or found, key=lambda card: (card not in SECOND_EDITION.cards, card), default=id_of(name))
+    own = [card for card, owner in HOUSE_CARDS.items() if owner == house]
+    for cards in (own, HOUSE_CARDS):
+        found = [card for card in cards if f"-{short}-" in f"-{card}-"]
+        if found:
+            return min(found, key=lambda card: (card != short, card not in SECOND_EDITION.cards, card))
+    return id_of(name)
 
 
 def nickname(card: CardId) -> str:
-    """The one word by which the format calls a card whose owner decides about its text."""
-    words = [one for one in word(card).split() if one not in ("Ser", "The", "House")]
-    return words[0] if words else word(card)
+    """The one word by which the format calls a card whose owner decides about its text, if one word is enough."""
+    house = HOUSE_CARDS.get(card, "")
+    words = [one for one in word(card).split() if one not in ("Ser", "The", "House", "of")]
+    return next((one for one in words if nicknamed(house, one) == card), word(card))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,11 +46,11 @@ def respects_supply(sizes: list[int], supply: int) -> bool:
     return len(armies) <= len(allowed) and all(armies[i] <= allowed[i] for i in range(len(armies)))
 
 
-def controller(state: State, area: str) -> str | None:
-    """2E-CTL-1 and 2E-CTL-2, written once more."""
-    place = AREAS[area]
+def controller(state: State, area: str, places: Mapping[str, Any] = AREAS) -> str | None:
+    """2E-CTL-1 and 2E-CTL-2, written once more, on the board with these ``places``."""
+    place = places[area]
     if place["kind"] == "port":
-        return controller(state, place["land"])
+        return controller(state, place["land"], places)
     if area in state.units:
         return state.units[area].house
     if place["kind"] == "sea" or area in state.neutral:

@@ -21,8 +21,8 @@ class Destination(msgspec.Struct, frozen=True, omit_defaults=True):
 
     ``contested`` tells of a fight: with a House, or with a neutral force of ``required`` strength. Against
     the latter ``strength`` has the value of each unit type, ``bonus`` the number on the March order and
-    ``support`` the strength of Support orders that count; units sent into those of ``own`` add to them.
-    ``room`` is the most units the area may take.
+    ``support`` the strength of Support orders that count; units sent into those of ``own`` add to them, but for
+    the types in ``idle``, which give nothing in support. ``room`` is the most units the area may take.
     """
 
     contested: Literal["", "combat", "neutral"] = ""
@@ -31,12 +31,16 @@ class Destination(msgspec.Struct, frozen=True, omit_defaults=True):
     bonus: int = 0
     support: dict[AreaId, int] = {}
     own: tuple[AreaId, ...] = ()
+    idle: tuple[Unit, ...] = ()
     room: int | None = None
 
     def total(self, moves: dict[AreaId, Units], to: AreaId) -> int:
         """Strength against the neutral force when these moves are made together (2E-NEU-3, 2E-NEU-5)."""
         fighting = self._value(moves.get(to, {})) + self.bonus + sum(self.support.values())
-        return fighting + sum(self._value(moves.get(area, {})) for area in self.own)
+        joining = (moves.get(area, {}) for area in self.own)
+        return fighting + sum(
+            self._value({unit: count for unit, count in units.items() if unit not in self.idle}) for units in joining
+        )
 
     def _value(self, units: Units) -> int:
         return sum(self.strength.get(unit, 0) for unit in each(units))

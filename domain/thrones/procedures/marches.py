@@ -12,7 +12,7 @@ from domain.thrones.march_options import Destination, Marches, Origin
 from domain.thrones.options import Requests, YesNo
 from domain.thrones.pieces import LAND_UNITS, AreaId, HouseId, is_routed, size
 from domain.thrones.procedures.control import Consequences
-from domain.thrones.procedures.strength import base_value, support_lines, total, unit_lines
+from domain.thrones.procedures.strength import base_value, footmen_do_not_support, support_lines, total, unit_lines
 from domain.thrones.procedures.support import eligible_orders
 from domain.thrones.procedures.turns import next_turn
 from domain.thrones.reach import reach
@@ -76,6 +76,7 @@ def destination(game: Game, house: HouseId, origin: AreaId, area: AreaId, grante
         bonus=token.modifier,
         support=support,
         own=own,
+        idle=("footman",) if footmen_do_not_support(game) else (),
     )
 
 

@@ -25,6 +25,11 @@ from domain.thrones.pieces import FOOTMEN_IN_SUPPORT, AreaId, HouseId, Unit, Uni
 from domain.thrones.state import Combat, Side
 
 
+def by_the_first_book(game: Game, *rules: str) -> tuple[str, ...]:
+    """These rules where battles go by the first edition's book, else none."""
+    return rules if game.variations.combat == "first" else ()
+
+
 def base_value(game: Game, unit: Unit, target: AreaId, side: Side) -> tuple[int, tuple[str, ...]]:
     """What a unit counts before any card (2E-CBT-15 to 2E-CBT-17)."""
     if is_routed(unit):
@@ -52,8 +57,7 @@ def value_of(
     """
     value, rules = base_value(game, unit, target, side)
     if is_routed(unit):
-        by_the_first_book = in_support and game.variations.combat == "first"
-        return value, (*rules, *(("1E-SUPP-7",) if by_the_first_book else ()))
+        return value, (*rules, *(by_the_first_book(game, "1E-SUPP-7") if in_support else ()))
     zeroed = False
     for house in in_ability_order(game, combat) if combat is not None else ():
         assert combat is not None
@@ -83,12 +87,12 @@ def value_of(
                 rules = (*rules, rule.rule, "2E-HCX-17")
     if zeroed and game.switches.ships_vs_salladhor == "zero":
         value = 0
-    if in_support and unit == "footman" and _footmen_do_not_support(game):
+    if in_support and unit == "footman" and footmen_do_not_support(game):
         value, rules = 0, (*rules, "1E-WCARD-11")
     return value, rules
 
 
-def _footmen_do_not_support(game: Game) -> bool:
+def footmen_do_not_support(game: Game) -> bool:
     """Rains of Autumn of the first edition's deck (1E-WCARD-11)."""
     return game.variations.westeros_cards == "first" and FOOTMEN_IN_SUPPORT in game.state.prohibited
 
@@ -111,7 +115,8 @@ def support_lines(game: Game, combat: Combat | None, area: AreaId, target: AreaI
     lines = [_with_rules(line, "2E-CBT-11", "2E-CBT-20", "2E-ORD-4") for line in lines]
     bonus = game.edition.tokens[placed.token].modifier
     if bonus:
-        lines.append(Line("support", placed.token, bonus, ("2E-CBT-20", "2E-ORD-2"), area, placed.house))
+        rules = ("2E-CBT-20", "2E-ORD-2", *by_the_first_book(game, "1E-ORD-3"))
+        lines.append(Line("support", placed.token, bonus, rules, area, placed.house))
     return lines
 
 
@@ -124,7 +129,8 @@ def _order_lines(game: Game, combat: Combat, house: HouseId) -> list[Line]:
     if house == combat.attacker:
         assert game.state.march is not None
         token = game.edition.tokens[game.state.march.order]
-        return [Line("order", token.id, token.modifier, ("2E-CBT-18", "2E-MAR-13"), combat.origin)]
+        rules = ("2E-CBT-18", "2E-MAR-13", *by_the_first_book(game, "1E-ORD-1"))
+        return [Line("order", token.id, token.modifier, rules, combat.origin)]
     token_there = game.token(combat.area)
     if token_there is None or token_there.type != "defense" or game.state.orders[combat.area].house != house:
         return []
@@ -204,11 +210,10 @@ def count(game: Game, combat: Combat, stage: str, house: HouseId) -> int:
         "known": ("2E-CBT-24", "2E-CBT-26"),
         "final": ("2E-CBT-26",),
     }[stage]
-    by_the_first_book = game.variations.combat == "first"
-    if by_the_first_book and stage == "initial":
-        rules = (*rules, "1E-BAT-5")
+    if stage == "initial":
+        rules = (*rules, *by_the_first_book(game, "1E-BAT-5"))
     if sum(line.amount for line in lines) < 0:
-        rules = (*rules, "1E-BAT-8" if by_the_first_book else "2E-CBT-27")
+        rules = (*rules, *(by_the_first_book(game, "1E-BAT-8") or ("2E-CBT-27",)))
     sum_ = total_in_combat(game, lines)
     counted = f.StrengthCounted(stage=stage, house=house, area=combat.area, lines=tuple(lines), total=sum_)  # type: ignore[arg-type]  # stage is one of the three keys above
     game.emit(counted, *rules)

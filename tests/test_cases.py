@@ -17,10 +17,10 @@ from domain.thrones.editions.second import SECOND_EDITION
 from domain.thrones.interchange.examples import read_answers, read_setup, run_example
 from domain.thrones.rulebook import parse_rules
 from domain.thrones.state import State
+from tests import contents
 
 HERE = Path(__file__).parent
-CASES = sorted((HERE / "cases").glob("*/*.json"))
-CASES = [path for path in CASES if path.parent.name != "sources"]
+CASES = contents.files()
 SOURCES = ("rulebook-examples-2e.json", "more-examples-2e.json")
 EXAMPLES: list[dict[str, Any]] = [
     example for name in SOURCES for example in json.loads((HERE / "cases/sources" / name).read_text())["cases"]
@@ -77,6 +77,48 @@ def test_a_case_without_a_wrong_outcome_is_refused() -> None:
     case = msgspec.structs.replace(load(CASES[0]), excludes=())
     with pytest.raises(CaseError, match="excludes"):
         run_case(case)
+
+
+def test_every_case_has_a_number_of_its_own_and_a_place_in_the_specification() -> None:
+    numbers = [case.number for case in contents.suite()]
+    assert len(set(numbers)) == len(numbers)
+    assert min(numbers) > 0, "python -m tests.contents numbers the new ones"
+    places: dict[tuple[str, str], str] = {}
+    for case in contents.suite():
+        assert case.source
+        assert case.section in contents.sections(case.edition), case.id
+        assert places.setdefault((case.edition, case.chapter), case.section) == case.section, case.id
+
+
+def test_declared_preferences_name_what_the_specification_has() -> None:
+    for case in contents.suite():
+        preference = case.preference
+        if preference is not None:
+            text = contents.specification(case.edition)
+            assert preference.choice
+            assert not preference.entry or f"\n| {preference.entry} |" in text, case.id
+            assert not preference.switch or f"\n| `{preference.switch}` |" in text, case.id
+
+
+def test_the_table_of_contents_is_that_of_the_files() -> None:
+    page = contents.PAGE.read_text(encoding="utf-8")
+    assert not contents.moved(page, contents.suite())
+    before, mark, table = page.partition(contents.MARK)
+    assert before
+    assert mark
+    assert table == f"{contents.contents(contents.suite())}\n", "python -m tests.contents writes it anew"
+
+
+def test_a_number_that_goes_to_another_case_is_found() -> None:
+    first, second, *rest = contents.suite()
+    page = contents.PAGE.read_text(encoding="utf-8")
+    swapped = [
+        msgspec.structs.replace(first, number=second.number),
+        msgspec.structs.replace(second, number=first.number),
+    ]
+    wrong = [f"{first.number} was {first.id}", f"{second.number} was {second.id}"]
+    assert sorted(contents.moved(page, [*swapped, *rest])) == wrong
+    assert contents.moved(page, [second, *rest]) == wrong[:1]
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=[example["id"] for example in EXAMPLES])

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from api.cli import arbiter, diff, fork, play, proof, read, record, server, tools
+from api.cli import arbiter, cases, diff, fork, play, proof, read, record, server, tools
 from api.cli.common import BUG, INTERRUPTED, USAGE, Failure, Out, failure
 from domain.thrones.charter import ENGINE
 from worker import log
@@ -79,7 +79,7 @@ app.command("secrets")(arbiter.secrets)
 app.command("diff")(diff.diff)
 app.command("sample")(tools.sample)
 app.command("rules")(tools.rules)
-app.add_typer(tools.cases, name="cases")
+app.add_typer(cases.cases, name="cases")
 app.command("trace")(tools.trace)
 
 _ClickException: Any = typer.BadParameter.__mro__[2]

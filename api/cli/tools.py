@@ -1,4 +1,4 @@
-"""Commands that need no store: sample, rules, cases, trace."""
+"""Commands that need no store: sample, rules, trace."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -23,13 +23,10 @@ from api.cli.read import picture
 from api.tokens import Caller
 from domain.kernel.commands import Command
 from domain.kernel.decision import Decision
-from domain.kernel.refusal import Refusal
 from domain.thrones.bots import TEMPERAMENTS, Bot
-from domain.thrones.cases import CaseError, CaseReport, decode_case, run_case
 from domain.thrones.charter import Charter, Switches
 from domain.thrones.coverage import Exemption, Row, coverage, missing
 from domain.thrones.editions.second import SECOND_EDITION
-from domain.thrones.interchange.examples import FORMAT, run_example
 from domain.thrones.interchange.traces import EXPLANATIONS, Difference, Report, replay
 from domain.thrones.prose import Prose
 from domain.thrones.rulebook import parse_rules
@@ -40,7 +37,6 @@ from domain.thrones.view import view
 from events.envelope import encode
 
 ROOT = Path(__file__).parents[2]
-CASES = ROOT / "tests" / "cases"
 RECORDS = ROOT / "tests" / "rules"
 SPECIFICATION = ROOT / "docs" / "rules" / "second-edition.md"
 MOST_ENTRIES = 6000
@@ -161,98 +157,6 @@ def _through(
         receipt = here.desk.submit(game, caller, encode(answer(state, owed[0])), seen=entries)
         here.ruling(receipt)
     raise AssertionError("a game ends")
-
-
-# Cases
-
-cases = typer.Typer(help="Numbered positions with what must follow, and what must not.", no_args_is_help=True)
-
-
-@cases.command("run")
-def run_cases(
-    files: Annotated[
-        list[Path] | None, typer.Argument(help="Files or directories.", show_default="tests/cases")
-    ] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Also print what was filled in and what agreed.")] = False,
-    json: Json = False,
-) -> None:
-    """Run cases and print a table."""
-    out = Out(json)
-    paths = _case_files(files or [CASES])
-    known = parse_rules(SPECIFICATION.read_text(encoding="utf-8")) if SPECIFICATION.is_file() else None
-    reports: list[tuple[str, CaseReport]] = []
-    with out.progress("Cases", len(paths)) as progress:
-        for number, path in enumerate(paths, start=1):
-            reports += [(str(path), report) for report in _run_file(path, known)]
-            progress(number)
-    failed = [report for _, report in reports if not report.passed]
-    out.table(
-        ("Case", "", "Title", "Agreed", "Filled in"),
-        [
-            (one.id, "ok" if one.passed else "FAILED", one.title, len(one.agreed), len(one.completed))
-            for _, one in reports
-        ],
-    )
-    if verbose:
-        for _, one in reports:
-            out.say(f"\n{one.id}  {one.title}", style="bold")
-            for note in one.completed:
-                out.say(f"  filled in: {note}")
-            for note in one.agreed:
-                out.say(f"  agreed: {note}")
-    for one in failed:
-        out.say(f"{one.id}: {one.disagreement}", style="red")
-    out.say(f"{len(reports) - len(failed)} of {len(reports)} cases passed.")
-    out.document(
-        {
-            "cases": [{"file": file, **plain(report)} for file, report in reports],
-            "passed": len(reports) - len(failed),
-            "failed": len(failed),
-        }
-    )
-    if failed:
-        raise typer.Exit(DISAGREES)
-
-
-def _case_files(given: Iterable[Path]) -> list[Path]:
-    found: list[Path] = []
-    for path in given:
-        if path.is_dir():
-            found += sorted(path.rglob("*.json"))
-        elif path.is_file():
-            found.append(path)
-        else:
-            raise usage(f"There is no file or directory {path}.")
-    if not found:
-        raise usage("There are no cases there.")
-    return found
-
-
-def _run_file(path: Path, known_rules: Container[str] | None) -> Iterator[CaseReport]:
-    """One case, or every example of a file in the exchange format. What cannot be tried fails, in its own row."""
-    try:
-        raw = path.read_bytes()
-        document = msgspec.json.decode(raw)
-        if isinstance(document, dict) and document.get("format") == FORMAT:
-            examples = document.get("cases")
-            if not isinstance(examples, list) or not all(isinstance(one, dict) for one in examples):
-                raise CaseError(f'a file in the format {FORMAT} has a list of "cases"')
-            for example in examples:
-                yield run_example(example, known_rules=known_rules)
-        else:
-            yield run_case(decode_case(raw))
-    except OSError as error:
-        yield _untried(path, error.strerror or str(error))
-    except (CaseError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        yield _untried(path, str(error))
-    except (Refusal, LookupError, TypeError, ValueError) as error:
-        yield _untried(path, f"{type(error).__name__} {error}")
-
-
-def _untried(path: Path, why: str) -> CaseReport:
-    return CaseReport(
-        id=path.stem, title="", passed=False, agreed=(), completed=(), disagreement=f"{path} cannot be tried: {why}."
-    )
 
 
 # Reference games

@@ -7,6 +7,7 @@ and printing tables is the caller's work.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Literal
 
 import msgspec
@@ -367,6 +368,7 @@ class _Run:
 # Reading
 
 
+@cache
 def lexicon_of(edition: str) -> Lexicon:
     """The names that a case of an edition may use."""
     tables = EDITIONS[edition]
@@ -460,7 +462,7 @@ def in_order(patterns: Iterable[Mapping[str, Any]], plain: Sequence[Mapping[str,
     position = 0
     for pattern in patterns:
         found = next((i for i in range(position, len(plain)) if matches(pattern, plain[i])), None)
-        alike = [fact for fact in plain if fact["fact"] == pattern["fact"]]
+        alike = [fact for fact in plain if fact.get("fact") == pattern["fact"]]
         yield f"fact {_short(pattern)}", "" if found is not None else f"not found in order; there are {alike or 'none'}"
         position = found + 1 if found is not None else position
 
@@ -533,7 +535,7 @@ def _plain(value: Any) -> Any:
 def _sorted(field: str, value: Any) -> Any:
     """Hands are sets; everything else has its order."""
     plain = _plain(value)
-    return sorted(plain) if field == "hands" and isinstance(plain, list) else plain
+    return sorted(plain, key=str) if field == "hands" and isinstance(plain, list) else plain
 
 
 def questions(wanted: Sequence[Asked], found: Sequence[Asked]) -> tuple[str, str]:

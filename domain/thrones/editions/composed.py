@@ -283,7 +283,7 @@ def _amended(tables: Tables, own: dict[str, Any]) -> Tables:
     """Tables with an organiser's own values in them."""
     if not own:
         return tables
-    plain = msgspec.to_builtins(tables)
+    plain = msgspec.json.decode(msgspec.json.encode(tables))
     for pointer, value in sorted(own.items()):
         *path, last = (step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
         try:

@@ -51,11 +51,13 @@ def contents(cases: Iterable[Case]) -> str:
 
 
 def _lines(cases: Iterable[Case]) -> Iterator[str]:
-    ordered = sorted(cases, key=lambda case: (case.edition != "second-edition", case.edition))
-    for edition, some in groupby(ordered, key=lambda case: case.edition):
+    by_edition: dict[str, list[Case]] = {}
+    for case in sorted(cases, key=lambda case: case.number):
+        by_edition.setdefault(case.edition, []).append(case)
+    for edition, some in by_edition.items():
         headings = sections(edition)
         places = list(headings)
-        by_section = sorted(some, key=lambda case: (places.index(case.section), case.number))
+        by_section = sorted(some, key=lambda case: places.index(case.section))
         yield f"\n### {edition.replace('-', ' ').capitalize()}"
         for section, chapter in groupby(by_section, key=lambda case: case.section):
             yield f"\n#### {section} {headings[section]}\n"

@@ -262,6 +262,8 @@ def test_what_is_no_request_is_answered_with_an_error() -> None:
     assert isinstance(adjudicator.answer(unknown), Skipped)
     strange = msgspec.structs.replace(unknown, charter={"edition": "second-edition"}, position={"weather": "fine"})
     assert isinstance(adjudicator.answer(strange), Skipped)
+    other = msgspec.structs.replace(unknown, charter={"edition": "second-edition", "weather": "fine"})
+    assert adjudicator.answer(other) == Skipped(id=4, reason="a charter with other weather")
 
 
 def test_our_adjudicator_tries_without_changing_anything() -> None:

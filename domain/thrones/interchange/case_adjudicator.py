@@ -31,6 +31,7 @@ from domain.thrones.interchange.case_protocol import (
     Shown,
     Skipped,
     Try,
+    charter_of,
 )
 from domain.thrones.positions import Partial, PositionError, complete
 from domain.thrones.ruleset import EDITIONS, THRONES
@@ -79,7 +80,13 @@ class CaseAdjudicator:
         said = {**request.position, **request.draws}
         said |= {key: value for key, value in request.charter.items() if key in Partial.__struct_fields__}
         try:
-            moment = begin(complete(msgspec.convert(said, Partial), EDITIONS[edition]), set_up=request.set_up)
+            whole = complete(msgspec.convert(said, Partial), EDITIONS[edition])
+            other = sorted(
+                key for key, value in request.charter.items() if value != charter_of(whole.state.charter).get(key)
+            )
+            if other:
+                return Skipped(id=request.id, reason=f"a charter with other {', '.join(other)}")
+            moment = begin(whole, set_up=request.set_up)
         except (msgspec.ValidationError, PositionError, Refusal) as error:
             return Skipped(id=request.id, reason=str(error))
         self.edition = edition

@@ -585,7 +585,7 @@ def _named(case: Case) -> tuple[str, ...]:
 
 def charter_of(charter: Charter) -> dict[str, Any]:
     """What a case is played by: edition, Houses, switches and whatever else a charter says of the rules."""
-    plain: dict[str, Any] = msgspec.to_builtins(charter)
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(charter))
     return {key: value for key, value in plain.items() if key not in ("seats", "chance", "arbitration", "engine")}
 
 

@@ -81,9 +81,8 @@ class CaseAdjudicator:
         said |= {key: value for key, value in request.charter.items() if key in Partial.__struct_fields__}
         try:
             whole = complete(msgspec.convert(said, Partial), EDITIONS[edition])
-            other = sorted(
-                key for key, value in request.charter.items() if value != charter_of(whole.state.charter).get(key)
-            )
+            played = {**charter_of(whole.state.charter), "edition": edition}
+            other = sorted(key for key, value in request.charter.items() if value != played.get(key))
             if other:
                 return Skipped(id=request.id, reason=f"a charter with other {', '.join(other)}")
             moment = begin(whole, set_up=request.set_up)

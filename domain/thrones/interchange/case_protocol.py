@@ -231,7 +231,7 @@ def put(case: Case, other: Introduction) -> Generator[AnyRequest, AnyReply, Scor
         moments = list(moments_of(case, whole))
     except (PositionError, Disagreement) as error:
         raise CaseError(f"{case.id}: {error}") from error
-    unable = _unable(whole.state.charter, other)
+    unable = _unable(case.edition, whole.state.charter, other)
     if unable:
         return score_of(case, "skipped", unable)
     return (yield from _Putting(case, other, whole, moments).run())
@@ -246,11 +246,11 @@ def introduced(reply: AnyReply) -> Introduction:
     return reply
 
 
-def _unable(charter: Charter, other: Introduction) -> str:
+def _unable(edition: str, charter: Charter, other: Introduction) -> str:
     """Why the adjudicator cannot play by a charter, by what it said of itself."""
-    if charter.edition not in other.editions:
-        return f"it does not play {charter.edition}"
-    plays = other.editions[charter.edition]
+    if edition not in other.editions:
+        return f"it does not play {edition}"
+    plays = other.editions[edition]
     default = msgspec.to_builtins(Switches())
     for switch, value in sorted(msgspec.to_builtins(charter.switches).items()):
         if value != default[switch] and value not in plays.get(switch, ()):
@@ -356,7 +356,8 @@ class _Putting:
         return reply
 
     def _begin(self) -> Generator[AnyRequest, AnyReply, _Seen]:
-        case, charter = self.case, charter_of(self.whole.state.charter)
+        case = self.case
+        charter = {**charter_of(self.whole.state.charter), "edition": case.edition}
         position, draws = spelled_out(case, self.whole)
         ruled = yield from self._ruled(
             lambda number: Put(

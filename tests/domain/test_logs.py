@@ -370,6 +370,28 @@ def test_a_text_copied_out_of_a_page_is_read() -> None:
     assert read(copied).log == SAMPLE
 
 
+def test_a_text_whose_tabs_have_become_spaces_is_read() -> None:
+    found = read(TEXT.replace("\t", "  "))
+    assert found.log == SAMPLE
+    assert [one.code for one in found.problems] == ["no-tabs"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (TEXT + "x" * 2000, "line-too-long"),
+        (TEXT + "\n" * 60_000, "too-long"),
+        (TEXT.replace("END LOG", "6 \t2\tRAID\t\tzz\n" + "- zz\n" * 60 + "END LOG"), "entry-too-long"),
+        (TEXT + " " * (1 << 22), "too-long"),
+    ],
+    ids=["line", "lines", "entry", "bytes"],
+)
+def test_what_is_too_long_is_read_up_to_there(text: str, problem: str) -> None:
+    found = read(text.encode())
+    assert found.log.entries[:5] == SAMPLE.entries
+    assert problem in {one.code for one in found.problems}
+
+
 @settings(max_examples=80, database=None)
 @given(st.integers(0, len(TEXT.encode())))
 def test_a_log_that_is_cut_off_keeps_what_was_good(length: int) -> None:

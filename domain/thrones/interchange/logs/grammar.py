@@ -784,6 +784,11 @@ def read_record(lines: Lines) -> tuple[r.AnyRecord, tuple[str, ...]]:
     return r.Unknown("\n".join(lines)), ()
 
 
+def begins_entry(line: str) -> bool:
+    """Whether a line is the first one of a known kind of entry."""
+    return any(form.head.fullmatch(line) for form in FORMS)
+
+
 def write_record(record: r.Record) -> list[str]:
     """The lines of an entry."""
     if isinstance(record, r.Unknown):

@@ -15,11 +15,14 @@ from itertools import pairwise
 import msgspec
 
 from domain.thrones.interchange.logs.dates import entry_date
+from domain.thrones.interchange.logs.grammar import begins_entry
 from domain.thrones.interchange.logs.records import PHASES, Problem
 
-MOST_BYTES = 1 << 24
-"""More than any log has; what is longer is read up to here."""
-MOST_ENTRIES = 100_000
+MOST_BYTES = 1 << 22
+MOST_LINES = 50_000
+MOST_LETTERS = 1000
+MOST_LINES_OF_ENTRY = 50
+"""More than any log has. What is longer is read up to here, so that no file keeps a reader for long."""
 
 
 class Raw(msgspec.Struct, frozen=True):
@@ -103,7 +106,7 @@ def clean(line: str) -> str:
 
 
 _title = re.compile(r"\s*Events of Game\s+(\S+?):\s*\"?(.*?)\"?\s*")
-_columns = re.compile(r"\s*#\s*\t.*")
+_columns = re.compile(r"\s*#\s*(?:\t| Turn\b).*")
 _entry = re.compile(r"\s*(\d{1,7})\s*\t\s*(\d{1,4})\s*\t([^\t]*)\t([^\t]*)\t(.*)")
 _setting = re.compile(r"\s*(\S[^\t]*?)\s*\t\s*([^\t]*?)\s*")
 _created = re.compile(r"\s*Created\s+(.*?)\s*")
@@ -113,14 +116,41 @@ def split(text: str) -> Outside:
     """The parts of a log. Entries are in the order of their numbers, each once."""
     out = Outside()
     reader = _Reader(out)
+    is_spaced = "\t" not in text and len(text) > 0
+    if is_spaced:
+        out.problems.append(Problem(0, "no-tabs", "there are no tabs", "columns are told apart by their words"))
     for number, line in enumerate(re.split(r"\r\n|\n|\r|\x85|\u2028|\u2029", text), start=1):
-        reader.take(number, clean(line))
-        if len(out.raw) >= MOST_ENTRIES:
-            out.problems.append(Problem(number, "too-long", f"more than {MOST_ENTRIES} entries", "not read further"))
+        if number > MOST_LINES:
+            out.problems.append(Problem(number, "too-long", f"more than {MOST_LINES} lines", "not read further"))
             break
+        if len(line) > MOST_LETTERS:
+            reader.problem(number, "line-too-long", f"{len(line)} letters", f"read up to letter {MOST_LETTERS}")
+        cleaned = clean(line[:MOST_LETTERS])
+        reader.take(number, _with_tabs(cleaned) if is_spaced else cleaned)
     reader.close(cut=True)
     _order(out)
     return out
+
+
+_spaced_entry = re.compile(rf"\s*(\d+) +(\d+) +({'|'.join(PHASES)})(?: +(.*))?")
+_spaced_time = re.compile(r"(.*\S) +(\d{4}-[A-Za-z]{3}-\d{1,2}, \d{1,2}:\d\d)\s*")
+_spaced_setting = re.compile(r"\s*(.*\S) +(YES|NO)\s*")
+
+
+def _with_tabs(line: str) -> str:
+    """A line whose tabs have become spaces, with its tabs again. A player's name has one word, or is missing."""
+    if match := _spaced_setting.fullmatch(line):
+        return "\t".join(match.groups())
+    if match := _spaced_time.fullmatch(line):
+        line = "\t".join(match.groups())
+    if match := _spaced_entry.fullmatch(line):
+        text = match[4] or ""
+        player, _, rest = text.partition(" ")
+        head = text.split("\t")[0]
+        if begins_entry(head) or not begins_entry(rest.split("\t")[0]):
+            player, rest = "", text
+        return "\t".join((match[1], match[2], match[3], player, rest))
+    return line
 
 
 class _Reader:
@@ -189,6 +219,10 @@ class _Reader:
         if words and not at and last.strip():
             self.problem(number, "no-time", last.strip(), "the entry has no time")
         text = " ".join(("\t".join(words) if words else last).split())
+        if len(self.open.lines) == MOST_LINES_OF_ENTRY:
+            self.problem(number, "entry-too-long", text, "the entry ends here")
+            self.close()
+            return
         if text:
             self.open = msgspec.structs.replace(self.open, lines=(*self.open.lines, text), at=at)
         else:

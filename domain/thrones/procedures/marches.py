@@ -66,6 +66,7 @@ def destination(game: Game, house: HouseId, origin: AreaId, area: AreaId, grante
     eligible = eligible_orders(game, area)
     own = eligible.get(house, ())
     kinds = LAND_UNITS if game.board.is_land(area) else ("ship",)
+    kinds = tuple(unit for unit in kinds if unit in game.edition.unit_figures)
     support = {
         one: sum(line.amount for line in support_lines(game, None, one, area, "attacker")) for one in (*own, *granted)
     }
@@ -175,7 +176,8 @@ class MarchOrders(Procedure, frozen=True, tag=True):
     granted: tuple[AreaId, ...] = ()
 
     def begin(self, game: Game) -> Next:
-        game.emit(f.StepBegan(phase="action", step="march"), "2E-ACT-1")
+        over = ("1E-RAID-9",) if game.variations.raid_orders == "first" else ()
+        game.emit(f.StepBegan(phase="action", step="march"), "2E-ACT-1", *over)
         return self.at("next_house")
 
     def next_house(self, game: Game) -> Next:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Any, get_args, get_type_hints
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from domain.thrones.charter import Switches, Variations
 from domain.thrones.interchange.logs import names, records
 from domain.thrones.interchange.logs.grammar import FORMS, SITE_ORDER, read_record, write_record
 from domain.thrones.interchange.logs.lines import clean, decode
 from domain.thrones.interchange.logs.reader import read
 from domain.thrones.interchange.logs.records import Entry, Log
-from domain.thrones.interchange.logs.settings import SETTINGS, switches
+from domain.thrones.interchange.logs.settings import SETTINGS, unplayed, words_of
 from domain.thrones.interchange.logs.writer import write
 
 r = records
@@ -212,7 +214,7 @@ def logs(draw: st.DrawFn) -> Log:
     return Log(draw(players.map("g".__add__)), draw(players), tuple(entries), chosen, notes, created)
 
 
-@settings(max_examples=60, database=None)
+@settings(max_examples=25, database=None)
 @given(logs())
 def test_a_log_is_read_from_what_is_written(log: Log) -> None:
     found = read(write(log))
@@ -509,15 +511,33 @@ def test_reading_never_fails_on_lines_in_any_order(lines: list[str]) -> None:
 # Settings
 
 
-def test_settings_turn_switches() -> None:
-    turned = switches({"2nd Edition Map": False, "2nd Edition Tiebreaker": False, "2nd Edition Tiebreaker 2019": True})
-    assert turned == {"map": "first", "tiebreak": "errata"}
-    assert switches({}) == {}
+def test_settings_choose_words_of_a_charter() -> None:
+    chosen = {"2nd Edition Map": False, "2nd Edition Tiebreaker": False, "2nd Edition Tiebreaker 2019": True}
+    assert words_of(chosen) == {"map": "first", "tiebreak": "errata"}
+    assert words_of({"2nd Edition Raid/CP Orders": True}) == {"raid-orders": "second", "consolidate-orders": "second"}
+    assert words_of({}) == {}
+
+
+def test_settings_that_no_charter_can_say_are_named() -> None:
+    assert unplayed({"ACoK Battle Variant": True, "ACoK Ports": True, "House Rule 7": True}) == (
+        "ACoK Battle Variant",
+        "House Rule 7",
+    )
+    assert unplayed({"ACoK Battle Variant": False, "House Rule 7": False}) == ()
+
+
+WORDS = {
+    field.encode_name: get_args(get_type_hints(kind)[field.name])
+    for kind in (Variations, Switches)
+    for field in msgspec.structs.fields(kind)
+}
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_every_setting_has_a_value_for_yes(name: str) -> None:
-    assert switches({name: True}) == {SETTINGS[name].switch: SETTINGS[name].yes}
+def test_every_setting_chooses_words_that_a_charter_knows(name: str) -> None:
+    for answer in (True, False):
+        for variation, word in words_of({name: answer}).items():
+            assert word in WORDS[variation]
 
 
 def test_houses_are_listed_in_the_order_of_the_site() -> None:

@@ -10,12 +10,15 @@ import os
 from functools import cache
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from domain.thrones.charter import Variations
 from domain.thrones.interchange.logs import records as r
 from domain.thrones.interchange.logs.reader import read
-from domain.thrones.interchange.logs.settings import SETTINGS, switches
+from domain.thrones.interchange.logs.settings import SETTINGS, unplayed, words_of
 from domain.thrones.interchange.logs.writer import write
+from domain.thrones.variations import check_variations
 
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(os.environ.get("ROOKERY_REFERENCE", ROOT.parent / "shared" / "traces")).parent / "logs"
@@ -45,7 +48,10 @@ if FILES:
     @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
     def test_every_setting_is_known(path: Path) -> None:
         assert set(reading(path).log.settings) <= set(SETTINGS)
-        assert switches(reading(path).log.settings)["tiebreak"] == "errata"
+        assert not unplayed(reading(path).log.settings)
+        words = words_of(reading(path).log.settings)
+        variations = {name: word for name, word in words.items() if name not in ("tiebreak", "tides-of-battle")}
+        check_variations(msgspec.convert(variations, Variations))
 
     @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
     def test_every_house_has_one_player(path: Path) -> None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from domain.thrones.editions.second import SECOND_EDITION
+from domain.thrones.editions.composed import FIRST, SECOND
 from domain.thrones.pieces import AreaId, CardId, HouseId, OrderId, Unit
 
-HOUSES: tuple[HouseId, ...] = tuple(sorted(SECOND_EDITION.houses))
+HOUSES: tuple[HouseId, ...] = tuple(sorted(house.id for house in SECOND.houses))
 
 TRACKS: dict[str, str] = {"iron-throne": "Iron Throne", "fiefdoms": "Fiefdoms", "kings-court": "King's Court"}
 
@@ -54,37 +54,15 @@ MUSTERED: dict[str, tuple[str, str]] = {
 }
 """What a muster lists, in the order in which it does."""
 
-FIRST_EDITION_AREAS: tuple[AreaId, ...] = ("summer-sea",)
-FIRST_EDITION_CARDS: dict[CardId, HouseId] = {
-    "house-mormont-lord": "stark",
-    "maester-luwin": "stark",
-    "house-blacktyde-captain": "greyjoy",
-    "kevan-lannister": "lannister",
-    "house-lannister-captain": "lannister",
-    "vargo-hoat": "lannister",
-    "ser-axell-florent": "baratheon",
-    "house-florent-lord": "baratheon",
-    "melisandre-of-asshai": "baratheon",
-    "house-tyrell-captain": "tyrell",
-}
-"""What only the first edition has."""
-
-AREAS: tuple[AreaId, ...] = tuple(sorted((*SECOND_EDITION.board.areas, *FIRST_EDITION_AREAS)))
-HOUSE_CARDS: dict[CardId, HouseId] = {
-    **{card.id: card.house for card in SECOND_EDITION.cards.values()},
-    **FIRST_EDITION_CARDS,
-}
+AREAS: tuple[AreaId, ...] = tuple(sorted({area.id for tables in (FIRST, SECOND) for area in tables.areas}))
+HOUSE_CARDS: dict[CardId, HouseId] = {card.id: card.house for tables in (FIRST, SECOND) for card in tables.house_cards}
+"""Both editions' cards; where they give one card to two Houses, the second edition's owner."""
 WESTEROS_CARDS: tuple[CardId, ...] = tuple(
-    dict.fromkeys(
-        (
-            *(card.id[3:] for deck in SECOND_EDITION.tables.westeros_decks.values() for card in deck),
-            "wildling-attack",
-        )
-    )
+    dict.fromkeys(card.id[3:] for tables in (SECOND, FIRST) for deck in tables.westeros_decks.values() for card in deck)
 )
 """Westeros cards without the number of their deck, which the format does not tell."""
-TIDES_CARDS: tuple[CardId, ...] = tuple(SECOND_EDITION.tides)
-WILDLING_CARDS: tuple[CardId, ...] = SECOND_EDITION.wildling_deck
+TIDES_CARDS: tuple[CardId, ...] = tuple(card.id for card in SECOND.tides_cards)
+WILDLING_CARDS: tuple[CardId, ...] = tuple(card.id for card in SECOND.wildling_cards)
 
 SPELLED: dict[str, str] = {
     "storms-end": "Storms End",
@@ -93,7 +71,6 @@ SPELLED: dict[str, str] = {
     "theon-greyjoy": "Theon Grejoy",
     "put-to-the-sword": "Put To the Sword",
     "winter-is-coming": "Winter is Coming",
-    "summer-sea": "Summer Sea",
 }
 """Where the format does not spell as we do."""
 
@@ -125,12 +102,13 @@ OTHERWISE: dict[str, str] = {
 }
 """Spellings of other hands."""
 
-_printed: dict[str, str] = {
-    **{area.id: area.name for area in SECOND_EDITION.board.areas.values()},
-    **{card.id: card.name for card in SECOND_EDITION.cards.values()},
-    **{card.id[3:]: card.name for deck in SECOND_EDITION.tables.westeros_decks.values() for card in deck},
-    **{card.id: card.name for card in SECOND_EDITION.tables.wildling_cards},
-}
+_printed: dict[str, str] = {}
+for _tables in (FIRST, SECOND):
+    _printed |= {area.id: area.name for area in _tables.areas}
+    _printed |= {card.id: card.name for card in _tables.house_cards}
+    _printed |= {card.id: card.name for card in _tables.wildling_cards}
+    _printed |= {card.id[3:]: card.name for deck in _tables.westeros_decks.values() for card in deck}
+
 _small_words = ("of", "the", "to", "on", "for", "at", "is")
 
 
@@ -205,6 +183,9 @@ def order_of_token(token: OrderId) -> str:
     return re.sub(r"-[ab]$", "", token)
 
 
+_second_cards = {card.id for card in SECOND.house_cards}
+
+
 def nicknamed(house: HouseId, name: str) -> CardId:
     """The card of a House that the format calls by one word of its name (``Tyrion``)."""
     short = slug(name)
@@ -212,7 +193,7 @@ def nicknamed(house: HouseId, name: str) -> CardId:
     for cards in (own, HOUSE_CARDS):
         found = [card for card in cards if f"-{short}-" in f"-{card}-"]
         if found:
-            return min(found, key=lambda card: (card != short, card not in SECOND_EDITION.cards, card))
+            return min(found, key=lambda card: (card != short, card not in _second_cards, card))
     return id_of(name)
 
 

@@ -3,69 +3,80 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Literal
 
 import msgspec
 
 from domain.thrones.interchange.logs.records import Problem
 
+Confidence = Literal["named", "records", "assumed"]
+
 
 class Setting(msgspec.Struct, frozen=True):
-    """What one setting means: a switch of ours and its value for YES and for NO.
+    """What one setting means: words of the charter's variations and switches, by name, for YES and for NO.
 
-    ``confidence``: ``named`` where the name of the setting says it, ``records`` where games played by it show it,
-    ``assumed`` where neither does.
+    ``confidence``: ``named`` where the name of the setting says it, ``records`` where games played by it show it too,
+    ``assumed`` where neither does. A setting without words for YES is one that we do not play.
     """
 
-    switch: str
-    yes: str
-    no: str
-    confidence: str
+    yes: dict[str, str]
+    no: dict[str, str]
+    confidence: Confidence
     means: str
 
 
-SETTINGS: dict[str, Setting] = {
-    "2nd Edition Garrisons": Setting("garrisons", "yes", "no", "named", "home areas hold a garrison of 2"),
-    "2nd Edition Greyjoy Start Pos.": Setting(
-        "greyjoy-start", "second", "first", "named", "Greyjoy's places on the tracks and its second Ship in port"
-    ),
-    "2nd Edition House Card Return": Setting(
-        "house-card-return", "second", "first", "assumed", "when a spent hand comes back, and which cards"
-    ),
-    "2nd Edition House Cards": Setting("house-cards", "second", "first", "records", "strengths 0 to 4, their texts"),
-    "2nd Edition Knights Limit": Setting("knight-limit", "5", "4", "named", "Knights of a House"),
-    "2nd Edition Lannister Ship +1": Setting("lannister-ship", "two", "one", "named", "Ships Lannister starts with"),
-    "2nd Edition Map": Setting("map", "second", "first", "records", "the board"),
-    "2nd Edition Raid/CP Orders": Setting(
-        "special-orders", "second", "first", "records", "special Raid takes one order, also Defense; special "
-        "Consolidate Power may muster; a pillaged House loses Power"
-    ),
-    "2nd Edition SE Limit": Setting("siege-engine-limit", "2", "4", "assumed", "Siege Engines of a House"),
-    "2nd Edition Tides Of Battle": Setting("tides-of-battle", "on", "off", "named", "Tides of Battle cards"),
-    "2nd Edition Tiebreaker": Setting(
-        "tiebreak", "printed", "first-edition", "named", "final ties by the printed second edition"
-    ),
-    "2nd Edition Tiebreaker 2019": Setting("tiebreak", "errata", "", "named", "final ties by the erratum of 2019"),
-    "2nd Edition Westeros Cards": Setting("westeros-cards", "second", "first", "records", "the three decks"),
-    "2nd Edition Wildling Cards": Setting(
-        "wildling-cards", "second", "first", "records", "nine cards instead of the fixed outcome"
-    ),
-    "2nd Edition Wildlings Strength": Setting(
-        "wildlings", "second", "first", "records", "the threat begins at 2 and attacks by itself at 12"
-    ),
-    "2nd Edition Win Condition": Setting("win-condition", "second", "first", "named", "seven areas for every number"),
-    "ACoK Battle Variant": Setting("acok-battles", "yes", "no", "named", "battles of the expansion"),
-    "ACoK Kings Court": Setting("acok-kings-court", "yes", "no", "named", "the King's Court of the expansion"),
-    "ACoK Ports": Setting("ports", "yes", "no", "records", "eight ports"),
-    "ACoK Siege Engines": Setting("siege-engines", "yes", "no", "records", "Siege Engines may be mustered"),
-    "ACoK Westeros Phase": Setting("acok-westeros-phase", "yes", "no", "named", "the Westeros phase of the expansion"),
-    "Custom Drowned Pyke": Setting(
-        "drowned-pyke", "yes", "no", "records", "Pyke is closed, a neutral fleet lies in Ironman's Bay"
-    ),
-    "Custom Oldtown + Crown": Setting("oldtown-crown", "yes", "no", "records", "Oldtown has one power icon more"),
-}  # fmt: skip
-"""Every setting that was seen. The switches are stand-ins by topic; this is the one table to change."""
+def _turns(name: str, yes: str, no: str, confidence: Confidence, means: str) -> Setting:
+    return Setting({name: yes}, {name: no}, confidence, means)
 
-_words: Mapping[str, bool] = {"yes": True, "no": False, "on": True, "off": False, "true": True, "false": False}
+
+def _unplayed(means: str) -> Setting:
+    return Setting({}, {}, "named", means)
+
+
+SETTINGS: dict[str, Setting] = {
+    "2nd Edition Garrisons": _turns("garrisons", "on", "off", "named", "garrisons of 2 in home areas"),
+    "2nd Edition Greyjoy Start Pos.": _turns("greyjoy-start", "port", "sea", "assumed", "Greyjoy's second Ship"),
+    "2nd Edition House Card Return": _turns(
+        "card-return", "all-but-last", "all", "records", "which cards come back when the last one is played"
+    ),
+    "2nd Edition House Cards": _turns("house-cards", "second", "first", "records", "the House cards"),
+    "2nd Edition Knights Limit": _turns("knight-limit", "five", "four", "named", "Knights of a House"),
+    "2nd Edition Lannister Ship +1": _turns("lannister-ship", "extra", "none", "named", "a Ship more for Lannister"),
+    "2nd Edition Map": _turns("map", "second", "first", "records", "the board"),
+    "2nd Edition Raid/CP Orders": Setting(
+        {"raid-orders": "second", "consolidate-orders": "second"},
+        {"raid-orders": "first", "consolidate-orders": "first"},
+        "records",
+        "special Raid and Consolidate Power orders, and what pillage costs",
+    ),
+    "2nd Edition SE Limit": _turns("siege-engine-limit", "two", "none", "assumed", "Siege Engines of a House"),
+    "2nd Edition Tides Of Battle": _turns("tides-of-battle", "on", "off", "named", "Tides of Battle cards"),
+    "2nd Edition Tiebreaker": _turns("tiebreak", "printed", "first-edition", "named", "ties at the end, as printed"),
+    "2nd Edition Tiebreaker 2019": Setting({"tiebreak": "errata"}, {}, "named", "ties at the end, by the erratum"),
+    "2nd Edition Westeros Cards": _turns("westeros-cards", "second", "first", "records", "the three Westeros decks"),
+    "2nd Edition Wildling Cards": Setting(
+        {"wildling-cards": "second", "raven": "look"},
+        {"wildling-cards": "first", "raven": "replace"},
+        "records",
+        "nine wildling cards, at which the raven may look",
+    ),
+    "2nd Edition Wildlings Strength": _turns(
+        "wildling-strength", "second", "first", "assumed", "where the wildling track starts and what its end does"
+    ),
+    "2nd Edition Win Condition": _turns("victory", "seven", "first", "named", "areas that win at once"),
+    "ACoK Battle Variant": _unplayed("battles of the expansion"),
+    "ACoK Kings Court": _unplayed("the King's Court of the expansion"),
+    "ACoK Ports": _turns("ports", "on", "off", "records", "ports"),
+    "ACoK Siege Engines": _turns("siege-engines", "on", "off", "records", "Siege Engines"),
+    "ACoK Westeros Phase": _unplayed("the Westeros phase of the expansion"),
+    "Custom Drowned Pyke": _turns(
+        "drowned-pyke", "on", "off", "records", "Pyke is closed, a neutral fleet lies in Ironman's Bay"
+    ),
+    "Custom Oldtown + Crown": _turns("oldtown-crown", "on", "off", "records", "one power icon more in Oldtown"),
+}
+"""Every setting that was seen: the one table from the site's names to ours."""
+
+_answers: Mapping[str, bool] = {"yes": True, "no": False, "on": True, "off": False, "true": True, "false": False}
 _known: Mapping[str, str] = {"".join(name.lower().split()): name for name in SETTINGS}
 
 
@@ -75,7 +86,7 @@ def read_settings(lines: Iterable[tuple[int, str, str]]) -> tuple[dict[str, bool
     problems: list[Problem] = []
     for line, written, value in lines:
         name = _known.get("".join(written.lower().split()), written)
-        answer = _words.get(value.strip().lower())
+        answer = _answers.get(value.strip().lower())
         if answer is None:
             problems.append(Problem(line, "setting-unclear", f"{written}: {value!r}", "left out"))
             continue
@@ -86,15 +97,18 @@ def read_settings(lines: Iterable[tuple[int, str, str]]) -> tuple[dict[str, bool
     return found, problems
 
 
-def switches(settings: Mapping[str, bool]) -> dict[str, str]:
-    """The switches that settings of a log turn, by the table above. Without a setting, its switch is not named.
+def words_of(settings: Mapping[str, bool]) -> dict[str, str]:
+    """The words of variations and switches that settings choose. Without a setting, its words are not there.
 
     The tie-break stands in two settings; that of 2019 comes first.
     """
-    turned: dict[str, str] = {}
-    for name, meaning in SETTINGS.items():
+    words: dict[str, str] = {}
+    for name, setting in SETTINGS.items():
         if name in settings:
-            value = meaning.yes if settings[name] else meaning.no
-            if value:
-                turned[meaning.switch] = value
-    return turned
+            words |= setting.yes if settings[name] else setting.no
+    return words
+
+
+def unplayed(settings: Mapping[str, bool]) -> tuple[str, ...]:
+    """Settings that were on and that no charter can say."""
+    return tuple(name for name, on in settings.items() if on and (name not in SETTINGS or not SETTINGS[name].yes))

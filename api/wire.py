@@ -20,6 +20,7 @@ from domain.thrones.commands import AnyAnswer
 from domain.thrones.march_options import Marches
 from domain.thrones.notation import format_answer
 from domain.thrones.procedures.mustering import MusterOptions
+from domain.thrones.procedures.wildling_assault import UnitsOfWorth
 from domain.thrones.ruleset import THRONES
 from domain.thrones.state import Hidden, Standing, State
 from domain.thrones.view import Owed, Own
@@ -40,6 +41,7 @@ AnyOptions: Any = Union[  # noqa: UP007  # mypy takes no alias of Any made with 
     o.Amount,
     o.Groups,
     o.Assignments,
+    o.BoundAssignments,
     o.SomeUnits,
     o.UnitsAnywhere,
     o.UnitsInOneArea,
@@ -48,11 +50,14 @@ AnyOptions: Any = Union[  # noqa: UP007  # mypy takes no alias of Any made with 
     o.PerOrder,
     o.YesNo,
     o.Replacements,
+    o.BoundReplacements,
     o.RaidChoices,
+    o.DoubleRaidChoices,
     o.ConsolidateChoices,
     o.Requests,
     Marches,
     MusterOptions,
+    UnitsOfWorth,
 ]
 AnyCommand: Any = THRONES.command_type
 AnyFact: Any = Annotated[Any, msgspec.Meta(extra_json_schema={"$ref": "#/components/schemas/Fact"})]

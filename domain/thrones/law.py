@@ -29,14 +29,20 @@ F = TypeVar("F", bound=Fact)
 class Law:
     """Cites for one table: chapters named in ``topics`` go by the first edition's book, the others by the second's.
 
-    A topic is the middle part of an identifier of the second edition (``RAID`` in ``2E-RAID-1``).
+    A topic is the middle part of an identifier of the second edition (``RAID`` in ``2E-RAID-1``). ``kept`` are rules
+    that only that edition has and whose subject the table plays all the same, such as ports on the first one's board.
     """
 
-    def __init__(self, correspondences: Mapping[str, Correspondence], topics: frozenset[str]) -> None:
+    def __init__(
+        self,
+        correspondences: Mapping[str, Correspondence],
+        topics: frozenset[str],
+        kept: frozenset[str] = frozenset(),
+    ) -> None:
         self._first = {
             rule: () if found == "second" else (rule,) if found == "shared" else found
             for rule, found in correspondences.items()
-            if rule.split("-")[1] in topics
+            if rule.split("-")[1] in topics and rule not in kept
         }
 
     def __bool__(self) -> bool:
@@ -44,8 +50,10 @@ class Law:
         return bool(self._first)
 
     def cite(self, rules: Iterable[str]) -> tuple[str, ...]:
-        """The identifiers to cite, each once, in order."""
-        return tuple(dict.fromkeys(cited for rule in rules for cited in self._first.get(rule, (rule,))))
+        """The identifiers to cite, each once, in order; never nothing where something was cited."""
+        written = tuple(rules)
+        cited = tuple(dict.fromkeys(one for rule in written for one in self._first.get(rule, (rule,))))
+        return cited or written
 
     def of_fact(self, fact: F) -> F:
         """The fact with everything that it cites cited by this law, line by line."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import permutations, product
-from typing import Any, ClassVar
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -463,7 +463,8 @@ class BoundAssignments(Assignments, frozen=True, tag="bound-assignments"):
             missing = [area for area in self.areas if area not in answer.orders]
             problems.add("orders-missing", ("2E-PLN-2", "2E-PLN-8"), areas=missing, required=self.least)
         if len(filled) > self.required:
-            problems.add("too-many-orders", ("2E-PLN-11", "2E-PLN-12"), required=self.required)
+            rules = ("2E-PLN-11", "2E-PLN-12") if self.least else ("1E-PLAN-4",)
+            problems.add("too-many-orders", rules, required=self.required)
         problems.refuse()
 
     def _problems(self, answer: c.AssignOrders) -> Problems:
@@ -536,10 +537,10 @@ class Replacements(Options[c.Raven], frozen=True, tag="replacements"):
         if answer.area not in self.orders or answer.area is None:
             raise Refusal("no-order-there", ("2E-RVN-2",), area=answer.area, areas=sorted(self.orders))
         if answer.order not in self.orders[answer.area]:
-            code, rules = self._why_not(answer.order)
+            code, rules = self._why_not(answer.area, answer.order)
             raise Refusal(code, rules, order=answer.order, options=list(self.orders[answer.area]))
 
-    def _why_not(self, order: OrderId | None) -> tuple[str, tuple[str, ...]]:
+    def _why_not(self, area: AreaId, order: OrderId | None) -> tuple[str, tuple[str, ...]]:
         """Why a token cannot be put there: it lies on the board, is prohibited, or would be a star too many."""
         if order in self.laid:
             return "order-on-the-board", ("2E-RVN-2", "2E-PLN-4")
@@ -547,7 +548,9 @@ class Replacements(Options[c.Raven], frozen=True, tag="replacements"):
             return "order-prohibited", ("2E-RVN-2", "2E-PLN-6")
         return "star-too-many", ("2E-RVN-2", "2E-PLN-5")
 
-    may_look: ClassVar[bool] = True
+    @property
+    def may_look(self) -> bool:
+        return True
 
     def sample(self, template: c.Raven, pick: Pick) -> c.Raven:
         choices = list(self.every(template))
@@ -564,10 +567,21 @@ class Replacements(Options[c.Raven], frozen=True, tag="replacements"):
         yield replace(template, choice="nothing", area=None, order=None)
 
 
-class ReplacementsOnly(Replacements, frozen=True, tag="replacements-only"):
-    """As replacements, without a look at the wildling deck (1E-RAVEN-2)."""
+class BoundReplacements(Replacements, frozen=True, tag="bound-replacements"):
+    """As replacements, where there may be no ``look``, or ``land_only`` tokens may not lie at ``sea`` (1E-RAVEN-2)."""
 
-    may_look: ClassVar[bool] = False
+    look: bool = True
+    sea: tuple[AreaId, ...] = ()
+    land_only: tuple[OrderId, ...] = ()
+
+    @property
+    def may_look(self) -> bool:
+        return self.look
+
+    def _why_not(self, area: AreaId, order: OrderId | None) -> tuple[str, tuple[str, ...]]:
+        if order in self.land_only and area in self.sea and order not in (*self.laid, *self.prohibited):
+            return "on-land-only", ("1E-ORD-6", "1E-RAVEN-2")
+        return super()._why_not(area, order)
 
 
 class RaidChoices(Options[c.Raid], frozen=True, tag="raids"):

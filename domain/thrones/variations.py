@@ -20,7 +20,8 @@ class Variation:
 
     ``readings`` says in a sentence what each word means. ``needs`` names, for a word, what other variations must
     say for it to make sense. ``topics`` are the chapters of the specification (the middle part of its identifiers)
-    that go by the first edition's book when the word is one of ``first``.
+    that go by the first edition's book when the word is one of ``first``. ``alone`` are rules of the second edition
+    without a counterpart, of chapters that another variation moves: they are cited unless the word is one of ``first``.
     """
 
     name: str
@@ -29,7 +30,14 @@ class Variation:
     needs: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
     topics: tuple[str, ...] = ()
     first: tuple[str, ...] = ("first",)
+    alone: tuple[str, ...] = ()
 
+
+MARKERS_MOVE = ("2E-TRK-8", "2E-TRK-9", "2E-TRK-10", "2E-TRK-11")
+"""Markers that a card moves along an influence track."""
+
+BY_SWITCH = ("2E-VIC-6", "2E-VIC-7", "2E-VIC-8", "2E-DP-34", "2E-DP-37")
+"""Rules that a switch of the charter brings into a game, and that are cited only then."""
 
 VARIATIONS: tuple[Variation, ...] = (
     Variation(
@@ -41,7 +49,7 @@ VARIATIONS: tuple[Variation, ...] = (
         },
         topics=(
             *("GEN", "MAP", "COMP", "SET", "RND", "LIM", "SUP", "MUS", "COK", "TRK", "ACT", "MAR", "TRN", "CTL"),
-            *("DP", "FEW", "CLN", "HID", "ORD", "WES", "GOT"),
+            *("DP", "FEW", "CLN", "HID", "ORD", "GOT"),
         ),
     ),
     Variation(
@@ -53,6 +61,7 @@ VARIATIONS: tuple[Variation, ...] = (
         },
         needs={"first": {"map": ("first",)}},
         topics=("HC", "HCX", "HCB", "HCL", "HCS", "HCM", "HCG", "HCT"),
+        alone=MARKERS_MOVE,
     ),
     Variation(
         "card-return",
@@ -77,7 +86,8 @@ VARIATIONS: tuple[Variation, ...] = (
             "second": "the second edition's, three cards with a choice among them",
             "first": "the first edition's; Rains of Autumn takes the strength of Footmen in support",
         },
-        topics=("WEC",),
+        topics=("WES", "WEC"),
+        alone=("2E-LIM-6", "2E-WES-3", "2E-WES-8", "2E-DP-1", "2E-DP-2", "2E-DP-3"),
     ),
     Variation(
         "wildling-cards",
@@ -87,6 +97,10 @@ VARIATIONS: tuple[Variation, ...] = (
             "first": "a win gives the highest bidder a used card; a loss costs units worth 2, the lowest bidder 4",
         },
         topics=("WLD", "WLC"),
+        alone=(
+            *("2E-SUP-9", "2E-DP-10", "2E-DP-11", *(f"2E-DP-{number}" for number in range(13, 21))),
+            *MARKERS_MOVE,
+        ),
     ),
     Variation(
         "wildling-strength",
@@ -95,6 +109,7 @@ VARIATIONS: tuple[Variation, ...] = (
             "second": "starts at 2; the last space brings an attack at once; a lost attack sets it two spaces back",
             "first": "starts at 0; attacks come by card alone; after any attack it goes back to 0",
         },
+        alone=("2E-WES-5", "2E-WES-6"),
     ),
     Variation(
         "raid-orders",
@@ -113,6 +128,7 @@ VARIATIONS: tuple[Variation, ...] = (
             "first": "all at once, on land only; the special order brings nothing extra",
         },
         topics=("CP",),
+        alone=("2E-ORD-6", "2E-DP-29"),
     ),
     Variation(
         "orders",
@@ -123,6 +139,7 @@ VARIATIONS: tuple[Variation, ...] = (
         },
         topics=("PLN",),
         first=("optional",),
+        alone=("2E-LIM-4",),
     ),
     Variation(
         "raven",
@@ -134,6 +151,7 @@ VARIATIONS: tuple[Variation, ...] = (
         needs={"look": {"wildling-cards": ("second",)}},
         topics=("RVN",),
         first=("replace",),
+        alone=("2E-DP-23",),
     ),
     Variation(
         "stars",
@@ -142,6 +160,7 @@ VARIATIONS: tuple[Variation, ...] = (
             "second": "3 3 2 1 0 0 with five or six Houses, 3 2 1 0 with fewer",
             "first": "3 3 2 1 0, as far as there are Houses",
         },
+        alone=("2E-SET-15", "2E-TRK-7"),
     ),
     Variation(
         "combat",
@@ -160,6 +179,7 @@ VARIATIONS: tuple[Variation, ...] = (
             "first": "is declared after the march; units too weak stay where they were and the order is spent",
         },
         topics=("NEU",),
+        alone=("2E-DP-26",),
     ),
     Variation(
         "garrisons",
@@ -167,6 +187,7 @@ VARIATIONS: tuple[Variation, ...] = (
         {"on": "of strength 2 in home areas", "off": "none"},
         topics=("GAR",),
         first=("off",),
+        alone=("2E-SET-12", "2E-CTL-14", "2E-CAS-1"),
     ),
     Variation(
         "ports",
@@ -174,11 +195,14 @@ VARIATIONS: tuple[Variation, ...] = (
         {"on": "of the board, with their rules", "off": "none"},
         topics=("PRT",),
         first=("off",),
+        alone=("2E-MAP-5", "2E-MUS-7", "2E-TRN-6", "2E-DP-28"),
     ),
     Variation(
         "siege-engines",
         "Siege Engines",
         {"on": "may be mustered", "off": "none"},
+        first=("off",),
+        alone=("2E-CBT-16", "2E-RET-14"),
     ),
     Variation(
         "siege-engine-limit",
@@ -299,6 +323,12 @@ def first_topics(variations: Variations) -> frozenset[str]:
     """Chapters that go by the first edition's book."""
     words = words_of(variations)
     return frozenset(topic for one in VARIATIONS if words[one.name] in one.first for topic in one.topics)
+
+
+def second_alone(variations: Variations) -> frozenset[str]:
+    """Rules that only the second edition has and whose subject is played at this table, whatever its chapters go by."""
+    words = words_of(variations)
+    return frozenset(BY_SWITCH).union(*(one.alone for one in VARIATIONS if words[one.name] not in one.first))
 
 
 def unmet(variations: Variations) -> Iterator[tuple[str, str, str, tuple[str, ...]]]:

@@ -29,7 +29,7 @@ from domain.thrones.procedures.consolidation import ConsolidatePower
 from domain.thrones.procedures.consolidation_first import ConsolidateAtOnce
 from domain.thrones.procedures.control import Consequences
 from domain.thrones.procedures.marches import MarchOrders
-from domain.thrones.procedures.marches_first import MarchesThenSupport
+from domain.thrones.procedures.marches_first import MarchesThenSupport, ReconcileMarch
 from domain.thrones.procedures.mustering import MusterIn, Mustering
 from domain.thrones.procedures.planning_phase import PlanningPhase
 from domain.thrones.procedures.raids import Raids
@@ -40,7 +40,7 @@ from domain.thrones.procedures.support import CallForSupport
 from domain.thrones.procedures.westeros_phase import WesterosPhase
 from domain.thrones.procedures.wildling_assault import WildlingAssault
 from domain.thrones.procedures.wildlings import WildlingAttack
-from domain.thrones.variations import first_topics
+from domain.thrones.variations import first_topics, second_alone
 
 _here = files(__package__)
 
@@ -70,6 +70,7 @@ PROCEDURES: tuple[type[Procedure], ...] = (
     Consequences,
     Supply,
     Reconcile,
+    ReconcileMarch,
     Mustering,
     MusterIn,
     ClashOfKings,
@@ -103,7 +104,7 @@ def _composed(variations: Variations, own: bytes) -> Edition:
     return Edition(
         tables,
         variations=variations,
-        law=Law(CORRESPONDENCES, first_topics(variations)),
+        law=Law(CORRESPONDENCES, first_topics(variations), second_alone(variations)),
         chapters=Chapters(
             setup=Setup,
             phases=(WesterosPhase, PlanningPhase, ActionPhase),

@@ -15,8 +15,8 @@ class ConsolidateAtOnce(Procedure, frozen=True, tag=True):
         for house in game.houses:
             for area in game.orders_of(house, "consolidate"):
                 placed = game.state.orders[area]
-                star = ("1E-CP-3",) if game.edition.tokens[placed.token].star else ()
+                star = ("1E-CP-3", "1E-ORD-5") if game.edition.tokens[placed.token].star else ()
                 game.emit(f.OrderResolved(house=house, area=area, order=placed.token), "1E-CP-1", *star)
                 if game.board.is_land(area):
-                    game.gain_power(house, 1 + game.board[area].power, "1E-CP-1")
+                    game.gain_power(house, 1 + game.board[area].power, "1E-CP-1", *star)
         return Done()

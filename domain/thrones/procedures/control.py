@@ -9,7 +9,7 @@ from domain.thrones.commands import CaptureShips
 from domain.thrones.game import Game, decision
 from domain.thrones.options import Amount
 from domain.thrones.pieces import AreaId, HouseId, size
-from domain.thrones.procedures.victory import declare_winner
+from domain.thrones.procedures.victory import declare_winner, fewer_houses
 
 
 def announce_control(game: Game) -> None:
@@ -38,7 +38,7 @@ def announce_victory_markers(game: Game) -> None:
     for house in game.state.houses:
         areas = min(len(game.castles_of(house)), game.victory_areas)
         if game.state.victory.get(house) != areas:
-            game.emit(f.VictorySet(house=house, areas=areas), "2E-VIC-1", "2E-CTL-16")
+            game.emit(f.VictorySet(house=house, areas=areas), "2E-VIC-1", *fewer_houses(game), "2E-CTL-16")
 
 
 def lost_port(game: Game) -> AreaId | None:

@@ -15,7 +15,7 @@ from domain.thrones import facts as f
 from domain.thrones.armies import complies
 from domain.thrones.commands import Muster, MusterStep
 from domain.thrones.game import Game, decision
-from domain.thrones.pieces import AreaId, HouseId, is_routed, routed
+from domain.thrones.pieces import AreaId, HouseId, is_routed, routed, unit_type
 from domain.thrones.procedures.income import collect
 
 UPGRADES = ("knight", "siege-engine")
@@ -65,7 +65,7 @@ class Progress:
     def _wrong_kind(self, step: MusterStep) -> tuple[str, tuple[str, ...]] | None:
         if step.upgrade is None:
             return None if step.unit in self.options.costs.new else ("no-such-muster", ("2E-MUS-4",))
-        if step.upgrade not in ("footman", "routed-footman") or step.unit.removeprefix("routed-") not in UPGRADES:
+        if step.upgrade not in ("footman", "routed-footman") or unit_type(step.unit) not in self.options.costs.upgrade:
             return "no-such-upgrade", ("2E-MUS-4",)
         if is_routed(step.unit) != is_routed(step.upgrade):
             return "stays-as-it-is", ("2E-MUS-11",)

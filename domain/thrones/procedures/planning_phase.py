@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -13,7 +14,7 @@ from domain.kernel.refusal import Refusal
 from domain.thrones import facts as f
 from domain.thrones.commands import AssignOrders, Raven, RavenCard
 from domain.thrones.game import Game, decision
-from domain.thrones.options import Assignments, BoundAssignments, Replacements, ReplacementsOnly, Words
+from domain.thrones.options import Assignments, BoundAssignments, BoundReplacements, Replacements, Words
 from domain.thrones.pieces import RAVEN, AreaId, HouseId, OrderId, OrderToken
 
 
@@ -63,6 +64,19 @@ def tokens_on_land_only(game: Game) -> tuple[OrderId, ...]:
     if game.variations.consolidate_orders == "second":
         return ()
     return tuple(token.id for token in game.edition.tokens.values() if token.type == "consolidate")
+
+
+def tokens_cited(game: Game, tokens: Iterable[OrderId]) -> tuple[str, ...]:
+    """The first edition's entries of the kinds of token that are laid, where they are read by its book."""
+    entries = {
+        "march": ("1E-ORD-1", game.variations.map),
+        "defense": ("1E-ORD-2", game.variations.map),
+        "support": ("1E-ORD-3", game.variations.map),
+        "raid": ("1E-ORD-4", game.variations.raid_orders),
+        "consolidate": ("1E-ORD-5", game.variations.consolidate_orders),
+    }
+    kinds = {game.edition.tokens[token].type for token in tokens}
+    return tuple(rule for kind, (rule, book) in entries.items() if kind in kinds and book == "first")
 
 
 def default_orders(game: Game, house: HouseId, options: Assignments) -> dict[AreaId, OrderId]:
@@ -148,22 +162,34 @@ class PlanningPhase(Procedure, frozen=True, tag=True):
     def reveal(self, game: Game, answers: dict[HouseId, AssignOrders]) -> Next:
         game.emit(f.StepBegan(phase="planning", step="reveal-orders"), "2E-PLN-1")
         orders = {house: answers[house].orders for house in game.houses if house in answers}
-        game.emit(f.OrdersRevealed(orders=orders), "2E-PLN-13", "2E-PLN-8", "2E-ORD-1", "2E-ORD-2")
+        first = tokens_cited(game, (token for laid in orders.values() for token in laid.values()))
+        game.emit(f.OrdersRevealed(orders=orders), "2E-PLN-13", "2E-PLN-8", "2E-ORD-1", "2E-ORD-2", *first)
         game.emit(f.StepBegan(phase="planning", step="messenger-raven"), "2E-PLN-1", "2E-RVN-1")
         return self.at("raven")
 
     def raven(self, game: Game) -> Next:
-        """2E-DP-22: the holder replaces one of his orders, looks at the top wildling card, or neither."""
+        """2E-DP-22: the holder replaces one of his orders, looks at the top wildling card, or neither.
+
+        Where there is nothing to look at, and no token may replace another, there is nothing to ask (2E-GEN-14).
+        """
         holder = game.state.tokens[RAVEN]
         if not game.state.is_unused(RAVEN):
             return self.at("lift")
         answer = Raven(house=holder, choice="nothing")
         laid = sorted(placed.token for placed in game.state.orders.values() if placed.house == holder)
         prohibited = tuple(token.id for token in game.edition.tokens.values() if is_prohibited(game, token))
-        kind = Replacements if game.variations.raven == "look" else ReplacementsOnly
-        options = kind(replacements(game, holder), tuple(laid), prohibited)
+        may_look, on_land = game.variations.raven == "look", tokens_on_land_only(game)
+        options = Replacements(replacements(game, holder), tuple(laid), prohibited)
+        if not may_look or on_land:
+            at_sea = tuple(area for area, placed in sorted(game.state.orders.items()) if placed.house == holder)
+            options = BoundReplacements(
+                **msgspec.structs.asdict(options),
+                look=may_look,
+                sea=tuple(area for area in at_sea if not game.board.is_land(area)),
+                land_only=on_land,
+            )
         rules = ("2E-DP-22", "2E-RVN-1", "2E-RVN-2")
-        return Wait(decision(answer, options, *rules, asked_anyway=True), then="raven_used")
+        return Wait(decision(answer, options, *rules, asked_anyway=may_look), then="raven_used")
 
     def raven_used(self, game: Game, answer: Raven) -> Next:
         if answer.choice == "nothing":

@@ -15,6 +15,11 @@ from domain.thrones.procedures.turns import next_turn
 PLAIN_TARGETS = ("support", "raid", "consolidate")
 
 
+def _first(game: Game, *rules: str) -> tuple[str, ...]:
+    """Rules that are cited where raids go by the first edition's book."""
+    return rules if game.variations.raid_orders == "first" else ()
+
+
 def reached(game: Game, area: AreaId) -> tuple[AreaId, ...]:
     """Areas a Raid order reaches (2E-RAID-5, 2E-PRT-8)."""
     board = game.board
@@ -36,7 +41,7 @@ def why_not(game: Game, area: AreaId, target: AreaId) -> tuple[str, ...]:
             ("2E-RAID-5", "2E-PRT-8") if "port" in (game.board[area].kind, game.board[target].kind) else ("2E-RAID-5",)
         )
     if target not in reached(game, area):
-        return ("2E-RAID-2", "2E-TRN-7", "2E-MAP-6")
+        return ("2E-RAID-2", *_first(game, "1E-RAID-7"), "2E-TRN-7", "2E-MAP-6")
     kind = game.edition.tokens[order.token].type
     if kind in PLAIN_TARGETS:
         return ()
@@ -90,7 +95,9 @@ class Raids(Procedure, frozen=True, tag=True):
         house, area, target = answer.house, answer.area, answer.target
         raider = game.state.orders[area]
         why = ("2E-RAID-1",) if target else ("2E-RAID-6",) if targets(game, area) else ("2E-RAID-7", "2E-ACT-3")
-        game.emit(f.OrderResolved(house=house, area=area, order=raider.token), *why, "2E-ORD-5")
+        special = _first(game, "1E-ORD-4") if game.edition.tokens[raider.token].star else ()
+        special += _first(game, "1E-RAID-2") if answer.second else ()
+        game.emit(f.OrderResolved(house=house, area=area, order=raider.token), *why, *special, "2E-ORD-5")
         for raided in (target, answer.second):
             if raided:
                 self._raid(game, house, area, raided)
@@ -108,6 +115,8 @@ class Raids(Procedure, frozen=True, tag=True):
             game.emit(f.OrderRemoved(house=raided.house, area=target, order=raided.token, by=house), *rules)
             # Pillage pays the raider even when the victim has nothing left to lose.
             if token.type == "consolidate":
-                game.gain_power(house, 1, "2E-RAID-8")
                 if game.variations.raid_orders == "second":
+                    game.gain_power(house, 1, "2E-RAID-8")
                     game.lose_power(raided.house, 1, "2E-RAID-8")
+                else:
+                    game.gain_power(house, 1, "1E-RAID-5")

@@ -53,6 +53,7 @@ def declare_winner(game: Game, reason: Literal["areas", "rounds"], among: Iterab
     winner = first.house
     tied = [one for one in table if one.house in able and one.castles == table[0].castles]
     rules = ["2E-VIC-2", "2E-VIC-3", "2E-RND-4"] if reason == "areas" else ["2E-VIC-5", "2E-RND-3"]
+    rules += fewer_houses(game) if reason == "areas" else ()
     if len(tied) > 1:
         rules += {
             "errata": ["2E-VIC-6", "2E-VIC-8"],
@@ -68,6 +69,12 @@ def declare_winner(game: Game, reason: Literal["areas", "rounds"], among: Iterab
     game.emit(f.GameWon(winner=winner, ranking=table, reason=reason), *rules, "2E-VIC-9")
     open_seeds(game)
     raise GameEnded
+
+
+def fewer_houses(game: Game) -> tuple[str, ...]:
+    """The rule by which fewer Houses win with another number of areas (1E-PLAY-4)."""
+    few = len(game.state.charter.houses) < max(game.edition.player_counts)
+    return ("1E-PLAY-4",) if few and game.variations.victory == "first" else ()
 
 
 def open_seeds(game: Game) -> None:

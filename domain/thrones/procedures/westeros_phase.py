@@ -53,7 +53,11 @@ class WesterosPhase(Procedure, frozen=True, tag=True):
         after = min(place + icons, len(track) - 1)
         ignored = place + icons - after
         moved = f.ThreatMoved(threat=track[after], icons=icons, ignored=ignored)
-        game.emit(moved, *rules, *(("2E-WES-5",) if ignored else ()))
+        if game.variations.wildling_strength == "first":
+            stop = ("1E-WEST-4",) if after == len(track) - 1 else ()
+        else:
+            stop = ("2E-WES-5",) if ignored else ()
+        game.emit(moved, *rules, *stop)
         return after
 
     def _reshuffle(self, game: Game, deck: Deck, *rules: str) -> None:
@@ -72,10 +76,12 @@ class WesterosPhase(Procedure, frozen=True, tag=True):
         icons = sum(game.edition.icons[card] for card in game.state.westeros_cards.values())
         if not icons:
             return self.at("cards")
-        after = self._move(game, icons, "2E-WES-4")
+        replaced = any(isinstance(fact, f.WesterosCardDrawn) and fact.card in WINTER_IS_COMING for fact in game.facts)
+        first = game.variations.wildling_strength == "first"
+        after = self._move(game, icons, "2E-WES-4", *(("1E-WEST-3",) if replaced and first else ()))
         # By the first edition's book attacks come by card alone (1E-WEST-4).
         is_full = after == len(game.edition.constants.threat_track) - 1
-        if is_full and game.variations.wildling_strength == "second":
+        if is_full and not first:
             return Do(
                 game.edition.chapters.wildlings(cause="threat"),  # type: ignore[call-arg]  # the chapter is told why
                 then=self.at("cards"),

@@ -53,8 +53,8 @@ class UnitsOfWorth(Options[c.DestroyUnits], frozen=True, tag="units-of-worth"):
             raise Refusal(problem, ("1E-WILD-6", "1E-WILD-8"), worth=self.value(units), required=self.debt)
 
     def _trimmed(self, units: list[tuple[AreaId, Unit]]) -> list[tuple[AreaId, Unit]]:
-        """Without units that could be left out, the last ones first."""
-        for unit in reversed(list(units)):
+        """Without units that could be left out, the first ones first."""
+        for unit in list(units):
             fewer = list(units)
             fewer.remove(unit)
             if self.value(fewer) >= self.debt:
@@ -125,12 +125,13 @@ class WildlingAssault(Attack, frozen=True, tag=True):
             answer = c.DestroyUnits(house=house, units=gathered(options.first(order)))
             rules = ("1E-DP-8", "1E-WILD-6", "1E-WILD-7", "1E-WILD-8", "2E-DP-41")
             return Wait(decision(answer, options, *rules), then="lose")
-        return self.at("threat")
+        # Control follows when the card is over: a House lifted to victory by losses before its own has not won.
+        return Do(Consequences(), then=self.at("threat"))
 
     def lose(self, game: Game, answer: c.DestroyUnits) -> Next:
         for area in sorted(answer.units):
             game.destroy(answer.house, area, answer.units[area], "1E-WILD-6", "1E-WILD-8", "1E-WILD-9")
-        return Do(Consequences(), then=self.at("losses", struck=(*self.struck, answer.house)))
+        return self.at("losses", struck=(*self.struck, answer.house))
 
     def threat(self, game: Game) -> Next:
         """The token goes back (1E-WILD-10)."""

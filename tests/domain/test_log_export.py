@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from functools import cache
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import pytest
 
+from domain.kernel.commands import Command
 from domain.kernel.facts import Answered, AnswerTaken, Fact
 from domain.thrones import commands as c
 from domain.thrones import facts as f
+from domain.thrones.bots import TEMPERAMENTS, Bot
+from domain.thrones.charter import Charter
 from domain.thrones.editions.second import SECOND_EDITION
 from domain.thrones.evolve import EVOLVERS
 from domain.thrones.interchange.logs import records as r
 from domain.thrones.interchange.logs.from_facts import UNTOLD, Ruled, is_told, to_log
 from domain.thrones.interchange.logs.reader import read
 from domain.thrones.interchange.logs.writer import write
+from domain.thrones.ruleset import THRONES
+from domain.thrones.start import Start
+from domain.thrones.variations import PRESETS
 from tests.domain.games import play, spec
 
 F = TypeVar("F", bound=Fact)
@@ -102,6 +109,63 @@ def test_all_that_die_in_combat_are_told(number: int) -> None:
             died += sum(fact.units.values())
     lost = [entry.record for entry in exported(number).entries if isinstance(entry.record, r.BattleLost)]
     assert sum(sum(one.killed.values()) + sum(one.other.values()) for one in lost) == died
+
+
+FIVE = ("baratheon", "greyjoy", "lannister", "stark", "tyrell")
+FOUR = ("baratheon", "lannister", "stark", "tyrell")
+
+
+@cache
+def other_table(preset: str, houses: tuple[str, ...]) -> tuple[tuple[Fact, ...], r.Log]:
+    """A game by another preset: its facts and its log."""
+    chosen = PRESETS[preset]
+    charter = Charter(preset, houses, chosen.switches, variations=chosen.variations)
+    chance = random.Random(preset)
+    state, command = THRONES.blank(), cast(Command, Start(charter=charter, seed="7" * 64))
+    rulings: list[Ruled] = []
+    while True:
+        ruling = THRONES.decide(state, command)
+        rulings.append(Ruled("2026-11-01T12:00", ruling.facts))
+        state = ruling.state
+        owed = THRONES.decisions(state)
+        if not owed:
+            break
+        edition = THRONES.rules_of(state).edition
+        bot = Bot(TEMPERAMENTS["warlike"], edition.board, edition.tokens)
+        command = bot.answer(state, owed[chance.randrange(len(owed))], chance.randrange)
+    log = to_log(rulings, edition, game="other", name="Bots", players={})
+    return tuple(fact for one in rulings for fact in one.facts), log
+
+
+TABLES = (("first-edition", FIVE), ("mixed-four", FOUR))
+
+
+@pytest.mark.parametrize(("preset", "houses"), TABLES)
+def test_other_tables_are_exported_too(preset: str, houses: tuple[str, ...]) -> None:
+    _, log = other_table(preset, houses)
+    assert read(write(log)).log == log
+    assert log.ended
+
+
+@pytest.mark.parametrize(("preset", "houses"), TABLES)
+def test_all_that_is_consolidated_is_told(preset: str, houses: tuple[str, ...]) -> None:
+    happened, log = other_table(preset, houses)
+    is_step, gained = False, 0
+    for fact in happened:
+        if isinstance(fact, f.StepBegan):
+            is_step = fact.step == "consolidate"
+        if is_step and isinstance(fact, f.PowerChanged):
+            gained += fact.by
+    entries = [entry.record for entry in log.entries]
+    told = sum(sum(one.power.values()) for one in entries if isinstance(one, r.PowerConsolidated))
+    assert told + sum(one.power for one in entries if isinstance(one, r.PowerTaken)) == gained > 0
+
+
+def test_without_wildling_cards_the_outcome_is_told_all_the_same() -> None:
+    happened, log = other_table("first-edition", FIVE)
+    told = [entry.record for entry in log.entries if isinstance(entry.record, r.WildlingsWon | r.WildlingsBeaten)]
+    answers = [fact.answer for fact in happened if isinstance(fact, Answered)]
+    assert len(told) == sum(isinstance(answer, c.DestroyUnits | c.MammothRetrieve) for answer in answers) > 0
 
 
 def test_times_and_players_are_those_of_the_record() -> None:

@@ -80,6 +80,15 @@ _DECLINES = ("none", "keep", "leave")
 _TAKES_ORDERS = ("cersei-lannister", "queen-of-thorns")
 
 
+class _Outcome(msgspec.Struct):
+    """What wildlings do to one House, or the House that beat them is given."""
+
+    house: HouseId
+    is_highest: bool
+    card: CardId = ""
+    effects: list[r.AnyEffect] = []
+
+
 class _Battle(msgspec.Struct):
     attacker: HouseId
     defender: HouseId
@@ -124,8 +133,10 @@ class _Exporter:
         self.tie: HouseId | None = None
         self.auction: str | None = None
         self.bids: dict[HouseId, int] = {}
-        self.outcome: tuple[f.PenaltySuffered, list[r.AnyEffect]] | None = None
+        self.outcome: _Outcome | None = None
+        self.is_assault = False
         self.is_silent = False
+        self.raid: c.HouseAnswer | None = None
         self.raven: HouseId = ""
         self.march: tuple[HouseId, AreaId, list[r.Step], f.UnitsDeparted | None] | None = None
         self.left_token = False
@@ -209,6 +220,9 @@ class _Exporter:
                 self.left_token = False
             case c.Consolidate():
                 self.special = answer.area if answer.use == "muster" else None
+            case c.DestroyUnits() | c.MammothRetrieve() if self.is_assault:
+                self._close_outcome()
+                self.outcome = _Outcome(answer.house, isinstance(answer, c.MammothRetrieve))
             case c.BladeStrength() if self.battle is not None:
                 self.battle.blade_declined_by = answer.house if answer.choice != "use" else None
             case c.RetreatArea() if self.battle is not None and answer.choice not in _DECLINES:
@@ -292,25 +306,32 @@ class _Exporter:
             self.put("WESTEROS", r.TrackOrdered(x.track, x.order, self.tie), self.tie)
             self.auction = None
 
+    def attack_decided(self, x: f.WildlingAttackDecided) -> None:
+        """Without a card, the answers that follow are the outcome."""
+        self.is_assault = True
+
     def wildling_card(self, x: f.WildlingCardRevealed) -> None:
         self.put("WESTEROS", r.WildlingCardDrawn(x.card))
-        self.is_silent = False
+        self.is_silent = self.is_assault = False
 
     def penalty(self, x: f.PenaltySuffered) -> None:
-        self.outcome = (x, [])
+        self.outcome = _Outcome(x.house, x.part == "highest", x.card)
+
+    def bids_discarded(self, x: f.BidsDiscarded) -> None:
+        self.is_assault = False
 
     def _close_outcome(self) -> None:
         if self.outcome is None:
             return
-        (suffered, effects), self.outcome = self.outcome, None
-        if suffered.card == "silence-at-the-wall":
+        outcome, self.outcome = self.outcome, None
+        if outcome.card == "silence-at-the-wall":
             if not self.is_silent:
                 self.put("WESTEROS", r.NothingHappened())
             self.is_silent = True
-        elif suffered.part != "highest":
-            self.put("WESTEROS", r.WildlingsWon(suffered.house, tuple(effects or (r.Nothing(),))))
-        elif effects:
-            self.put("WESTEROS", r.WildlingsBeaten(tuple(effects)), suffered.house)
+        elif not outcome.is_highest:
+            self.put("WESTEROS", r.WildlingsWon(outcome.house, tuple(outcome.effects or (r.Nothing(),))))
+        elif outcome.effects:
+            self.put("WESTEROS", r.WildlingsBeaten(tuple(outcome.effects)), outcome.house)
 
     # Musters
 
@@ -325,7 +346,7 @@ class _Exporter:
         elif self.ability is not None:
             self.ability[2].append(r.UnitUpgraded(x.area))
         elif self.outcome is not None and old in ("footman", "knight") and new in ("footman", "knight"):
-            effects = self.outcome[1]
+            effects = self.outcome.effects
             last = effects[-1] if effects else None
             if isinstance(last, r.UnitsExchanged) and last.house == x.house:
                 effects[-1] = msgspec.structs.replace(last, count=last.count + 1)
@@ -344,7 +365,7 @@ class _Exporter:
         if not units:
             return
         if self.outcome is not None:
-            self.outcome[1].append(r.UnitsRaised(house, units))
+            self.outcome.effects.append(r.UnitsRaised(house, units))
         elif self.special is not None:
             self.put("POWER", r.SpecialMustered(house, self.special, units), self.by(house))
             self.special = None
@@ -370,7 +391,13 @@ class _Exporter:
         if self.ability is not None:
             self.ability[2].append(r.OrderTakenOff(x.area, order_of_token(x.order)))
         elif self.step == "raid" and x.by is not None:
-            self.put("RAID", r.Raided(x.by, ((x.area, order_of_token(x.order)),)), self.by(x.by))
+            raided: tuple[tuple[AreaId, str], ...] = ((x.area, order_of_token(x.order)),)
+            last = self.entries[-1].record
+            if self.raid is self.answer and isinstance(last, r.Raided):
+                raided = (*last.targets, *raided)
+                self.entries.pop()
+            self.raid = self.answer
+            self.put("RAID", r.Raided(x.by, raided), self.by(x.by))
 
     def order_moved(self, x: f.OrderMoved) -> None:
         self.orders[x.to] = self.orders.pop(x.area)
@@ -527,7 +554,7 @@ class _Exporter:
         if self.battle is not None:
             self.battle.losses[x.house] = plus(self.battle.losses.get(x.house, {}), units)
         elif self.outcome is not None:
-            effects = self.outcome[1]
+            effects = self.outcome.effects
             last = effects[-1] if effects else None
             if isinstance(last, r.UnitsRemoved) and last.house == x.house:
                 effects[-1] = msgspec.structs.replace(last, units=plus(last.units, units))
@@ -561,7 +588,7 @@ class _Exporter:
 
     def supply_set(self, x: f.SupplySet) -> None:
         if self.outcome is not None:
-            self.outcome[1].append(r.SupplyLimited(x.house, x.supply))
+            self.outcome.effects.append(r.SupplyLimited(x.house, x.supply))
 
     def marker_moved(self, x: f.MarkerMoved) -> None:
         if self.ability is not None:
@@ -573,33 +600,37 @@ class _Exporter:
                 moved: r.AnyEffect = r.MarkerMoved(x.house, x.track, "top" if x.position == 1 else "bottom")
             else:
                 moved = r.MarkerLowered(x.house, x.track, x.position)
-            self.outcome[1].append(moved)
+            self.outcome.effects.append(moved)
 
     def cards_taken(self, x: f.CardsTaken) -> None:
         if self.outcome is not None:
             cards = tuple((self.edition.cards[card].strength, card) for card in x.cards)
-            self.outcome[1].append(r.CardsTakenBack(x.house, cards))
+            self.outcome.effects.append(r.CardsTakenBack(x.house, cards))
 
     def cards_discarded(self, x: f.CardsDiscarded) -> None:
-        effects = self.ability[2] if self.ability else self.outcome[1] if self.outcome else None
+        effects = self.ability[2] if self.ability else self.outcome.effects if self.outcome else None
         if effects is not None:
             house = self.ability[0] if self.ability else x.house
             effects += [r.CardDiscarded(house, self.edition.cards[card].strength, card) for card in x.cards]
 
     def bid_returned(self, x: f.BidReturned) -> None:
         if self.outcome is not None and self.bids.get(x.house):
-            self.outcome[1].append(r.PowerReturned(x.house, self.bids[x.house]))
+            self.outcome.effects.append(r.PowerReturned(x.house, self.bids[x.house]))
 
     def power_changed(self, x: f.PowerChanged) -> None:
         if self.outcome is not None:
             if x.by < 0:
-                self.outcome[1].append(r.PowerLost(x.house, -x.by))
+                self.outcome.effects.append(r.PowerLost(x.house, -x.by))
         elif self.income is not None:
             self.income[x.house] = self.income.get(x.house, 0) + x.by
-        elif self.bulk is not None and isinstance(self.answer, c.Consolidate):
-            area = self.answer.area
-            if self.how != "forced" and self.edition.board.has_castle(area):
-                self.put("POWER", r.PowerTaken(x.house, area, x.by), self.by(x.house))
+        elif self.bulk is not None:
+            answer = self.answer
+            if (
+                isinstance(answer, c.Consolidate)
+                and self.how != "forced"
+                and self.edition.board.has_castle(answer.area)
+            ):
+                self.put("POWER", r.PowerTaken(x.house, answer.area, x.by), self.by(x.house))
             else:
                 self.bulk[x.house] = self.bulk.get(x.house, 0) + x.by
 
@@ -649,7 +680,9 @@ _TAKEN: dict[type[kernel.Fact], Callable[[_Exporter, Any], None]] = {
     f.BidReturned: _Exporter.bid_returned,
     f.TrackFilled: _Exporter.track_filled,
     f.MarkerMoved: _Exporter.marker_moved,
+    f.WildlingAttackDecided: _Exporter.attack_decided,
     f.WildlingCardRevealed: _Exporter.wildling_card,
+    f.BidsDiscarded: _Exporter.bids_discarded,
     f.PenaltySuffered: _Exporter.penalty,
     f.UnitMustered: _Exporter.unit_mustered,
     f.UnitReplaced: _Exporter.unit_replaced,
@@ -725,9 +758,7 @@ UNTOLD: dict[str, tuple[str, ...]] = {
         "OrdersProhibited",
         "ProhibitionsLifted",
         "PowerAnnounced",
-        "BidsDiscarded",
         "WildlingAttackBegan",
-        "WildlingAttackDecided",
         "WildlingCardBuried",
         "UnitsArrived",
         "PowerTokenRemoved",

@@ -571,10 +571,12 @@ def test_melisandre_is_paid_and_chooses_from_the_losers_hand() -> None:
     scene.citing("1E-HC-8")
 
 
-@pytest.mark.parametrize("power", [0, 5])
-def test_melisandre_does_nothing_unpaid(power: int) -> None:
+@pytest.mark.parametrize(("power", "asked"), [(0, False), (5, True)])
+def test_melisandre_does_nothing_unpaid(power: int, asked: bool) -> None:
     scene = first(BARATHEON, STARK, attacking="4 knight", power={BARATHEON: power})
-    plainly(scene, baratheon="melisandre-of-asshai")
+    scene.fight({**PLAIN, BARATHEON: "melisandre-of-asshai"}, until="melisandre-discard")
+    assert (scene.state.combat is not None) is asked
+    scene.fight()
     assert scene.state.power[BARATHEON] == power
     assert scene.state.discards[STARK] == (PLAIN[STARK],)
 
@@ -587,7 +589,8 @@ def test_renly_makes_a_knight_of_a_footman_that_fought() -> None:
     scene.fight(renly_upgrade=f"{FIELD} footman")
     assert scene.at(FIELD) == "baratheon: 3 footman, knight"
     none_left = first(BARATHEON, STARK, attacking="3 footman", others={"blackwater": "baratheon: 4 knight"})
-    plainly(none_left, baratheon="renly-baratheon")
+    none_left.fight({**PLAIN, BARATHEON: "renly-baratheon"}, until="renly-upgrade")
+    assert none_left.state.combat is None, "there is no Knight left to ask about"
     assert none_left.at(FIELD) == "baratheon: 3 footman"
 
 
@@ -622,6 +625,27 @@ def test_asha_takes_any_houses_support_or_consolidate_beside_the_battle() -> Non
         f.OrderRemoved(house=TYRELL, area="blackwater", order="support-0-a", by=GREYJOY)
     )
     scene.citing("1E-HC-9")
+
+
+def test_asha_finds_orders_on_land_and_sea_but_not_in_ports() -> None:
+    board = {
+        "port-of-lannisport": "lannister: ship",
+        "sunset-sea": "lannister: ship",
+        "lannisport": "lannister: footman",
+    }
+    scene = first(
+        GREYJOY,
+        STARK,
+        attacking="4 ship",
+        defending="ship",
+        origin="ironmans-bay",
+        area="the-golden-sound",
+        others=board,
+        orders=dict(zip(sorted(board), ("support-0-a", "support-0-b", "support-plus-1"), strict=True)),
+        variations=replace(FIRST_EDITION, ports="on"),
+    )
+    scene.fight({**PLAIN, GREYJOY: "asha-greyjoy"}, until="asha-order")
+    assert scene.words("asha-order") == ("none", "lannisport", "sunset-sea")
 
 
 def test_asha_may_leave_everything() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from domain.thrones.charter import Switches, Variations
 from domain.thrones.interchange.logs import names, records
+from domain.thrones.interchange.logs.dates import entry_date
 from domain.thrones.interchange.logs.grammar import FORMS, SITE_ORDER, read_record, write_record
 from domain.thrones.interchange.logs.lines import clean, decode
 from domain.thrones.interchange.logs.reader import read
@@ -478,6 +479,23 @@ def test_times_and_phases_that_are_none_are_reported() -> None:
     found = read(odd)
     assert [one.code for one in found.problems] == ["no-time", "unknown-phase"]
     assert found.log.entries[0].phase == "THINKING"
+
+
+@pytest.mark.parametrize(
+    ("written", "at"),
+    [
+        ("2024-Feb-29, 23:59", "2024-02-29T23:59"),
+        ("2000-feb-29, 0:05", "2000-02-29T00:05"),
+        ("2021-Feb-29, 10:00", ""),
+        ("1900-Feb-29, 10:00", ""),
+        ("2021-Apr-31, 10:00", ""),
+        ("2021-Dec-31, 24:00", ""),
+        ("2021-12-31, 10:00", "2021-12-31T10:00"),
+        ("yesterday", ""),
+    ],
+)
+def test_days_are_those_of_the_calendar(written: str, at: str) -> None:
+    assert entry_date(written) == at
 
 
 def test_areas_and_cards_that_nobody_knows_are_reported() -> None:

@@ -6,7 +6,6 @@ The site writes the time of one zone and does not say which in an entry.
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
@@ -45,8 +44,12 @@ def _parts(at: str) -> tuple[str, str, str, str]:
 
 
 def _checked(year: str, month: str | int, day: str, hour: str, minute: str) -> str:
-    try:
-        moment = datetime(int(year), int(month), int(day), int(hour), int(minute), tzinfo=UTC)
-    except ValueError:
-        return ""
-    return moment.replace(tzinfo=None).isoformat(timespec="minutes")
+    """The moment in ISO form; empty where there is none of that name."""
+    y, m, d, h, n = int(year), int(month), int(day), int(hour), int(minute)
+    is_moment = y > 0 and 1 <= m <= 12 and 1 <= d <= _days(y, m) and h < 24 and n < 60
+    return f"{y:04d}-{m:02d}-{d:02d}T{h:02d}:{n:02d}" if is_moment else ""
+
+
+def _days(year: int, month: int) -> int:
+    is_leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    return 28 + is_leap if month == 2 else 30 if month in (4, 6, 9, 11) else 31

@@ -5,8 +5,6 @@ Everything that can be wrong with a file is a :class:`~.records.Problem`; what i
 
 from __future__ import annotations
 
-import codecs
-import html
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -50,13 +48,14 @@ class Outside(msgspec.Struct):
     problems: list[Problem] = []
 
 
-_BOMS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
+_MARKS = (
+    (b"\xef\xbb\xbf", "utf-8-sig"),
+    (b"\xff\xfe\x00\x00", "utf-32"),
+    (b"\x00\x00\xfe\xff", "utf-32"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
 )
+"""Byte order marks."""
 
 
 def decode(raw: bytes) -> tuple[str, list[Problem]]:
@@ -75,17 +74,17 @@ def decode(raw: bytes) -> tuple[str, list[Problem]]:
 
 
 def _encoding(raw: bytes) -> str:
-    for bom, encoding in _BOMS:
+    for bom, encoding in _MARKS:
         if raw.startswith(bom):
             return encoding
     head = raw[:2000]
     if head.count(0) * 4 > len(head):
         return "utf-16-le" if head[1::2].count(0) >= head[::2].count(0) else "utf-16-be"
     try:
+        raw.decode()
+    except UnicodeDecodeError as error:
         # A file cut off may end in the middle of a character.
-        codecs.getincrementaldecoder("utf-8")().decode(raw)
-    except UnicodeDecodeError:
-        return "cp1252"
+        return "utf-8" if error.reason == "unexpected end of data" else "cp1252"
     return "utf-8"
 
 
@@ -94,9 +93,12 @@ _QUOTES = str.maketrans(
 )
 
 
+_ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'", "#39": "'", "#039": "'", "nbsp": " "}
+
+
 def clean(line: str) -> str:
     """One line with plain spaces and apostrophes; tabs stay."""
-    line = html.unescape(line).translate(_QUOTES)
+    line = re.sub(r"&(#?\w+);", lambda match: _ENTITIES.get(match[1], match[0]), line).translate(_QUOTES)
     kept = "".join(
         one if one == "\t" else " " if unicodedata.category(one) == "Zs" else one
         for one in line

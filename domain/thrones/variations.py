@@ -309,7 +309,8 @@ PRESETS: Mapping[str, Preset] = {
         "mixed-four",
         "four Houses on the first edition's board by the second edition's rules",
         MIXED_FOUR,
-        Switches(),
+        # Dark Wings, Dark Words brought Power for ports at the tables that this charter is taken from.
+        Switches(dark_wings_ports="yes"),
     ),
 }
 

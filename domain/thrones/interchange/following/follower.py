@@ -27,7 +27,7 @@ from domain.thrones.interchange.following.answers import MARCHES, Pages, answer,
 from domain.thrones.interchange.following.decks import Dealt
 from domain.thrones.interchange.following.forecast import Forecast
 from domain.thrones.interchange.following.hypothesis import Chain, Hypothesis, Misfit, OutOfEntries, Step, with_
-from domain.thrones.interchange.following.musters import ranked, weighed
+from domain.thrones.interchange.following.musters import weighed
 from domain.thrones.interchange.following.orders import Demands, as_tokens, demands, lay
 from domain.thrones.interchange.following.support import Change, changes_for
 from domain.thrones.interchange.logs import records as r
@@ -55,7 +55,8 @@ class Point:
     decision: Decision[Any]
     entry: int
     house: HouseId
-    others: tuple[c.Muster, ...]
+    taken: c.Muster
+    others: tuple[tuple[int, c.Muster], ...]
 
 
 class Follower:
@@ -234,6 +235,11 @@ class Follower:
                 return self._attempt(other, entry)
             except Misfit:
                 continue
+        attack = record.attack if isinstance(record, r.Marched) else None
+        if attack is not None and first.kind in ("battle", "retreat"):
+            lost = next((one.record.house for one in self.pages.battles[entry.number] if isinstance(one.record, r.BattleLost)), "")
+            winner = attack.defender if lost == attack.house else attack.house
+            raise Misfit("battle", first.entry, first.what, winner, attack.area, lost)
         raise first
 
     def _attempt(self, here: Hypothesis, entry: r.Entry) -> Hypothesis:
@@ -380,21 +386,23 @@ class Follower:
         if not chosen:
             raise Misfit("muster", entry.number, f"{house} cannot muster {dict(units)}", house)
         if len(chosen) > 1:
-            self.points.append(Point(here, question, entry.number, house, tuple(chosen[1:])))
+            self.points.append(Point(here, question, entry.number, house, chosen[0][1], tuple(chosen[1:])))
         assumed = ("muster-places",) if len(chosen) > 1 else ()
-        return self._rule(here, Step(chosen[0], entry.number, assumed))
+        return self._rule(here, Step(chosen[0][1], entry.number, assumed))
 
     def _ranked(
         self, here: Hypothesis, question: Decision[Any], entry: r.Entry, units: Mapping[str, int]
-    ) -> list[c.Muster]:
+    ) -> list[tuple[int, c.Muster]]:
         house = question.player
         options: Any = question.options
-        return ranked(options, here.state.forces_of(house), self._forecast(here, house, entry), house, units)
+        return weighed(options, here.state.forces_of(house), self._forecast(here, house, entry), house, units)
 
     def _forecast(self, here: Hypothesis, house: HouseId, entry: r.Entry) -> Forecast:
         others = {area: force.house for area, force in here.state.units.items() if force.house != house}
         later = self.pages.entries[self.pages.place[entry.number] + 1 :]
-        return Forecast(self.edition.board, house, later, others)
+        game = self.rules.game(here.state)
+        limits = self.edition.houses[house].limits
+        return Forecast(self.edition, house, later, others, game.controlled(house), here.state.supply[house], limits)
 
     def _horde(self, here: Hypothesis, question: Decision[Any]) -> Hypothesis:
         """Where the wildlings' beaten horde lets a House muster: the area from which later entries go on best."""
@@ -420,11 +428,11 @@ class Follower:
         """Go back to a muster that could have gone otherwise, the nearest first, and see whether the entry fits then."""
         goal = self.pages.place.get(misfit.entry, self.pages.place[max(here.used)] if here.used else 0)
         points = self.points
-        near = [number for number in range(len(points)) if misfit.house in ("", points[number].house)]
-        near += [number for number in range(len(points)) if number not in near]
+        near = [number for number in range(len(points)) if points[number].house in (misfit.house, misfit.foe)]
+        near = near or list(range(len(points)))
         for number in sorted(near[-MOST_POINTS:], reverse=True):
             point = points[number]
-            for other in point.others[:MOST_OTHERS]:
+            for other in self._other_ways(point, misfit):
                 self.points = list(points[:number])
                 try:
                     found = self._reach(with_(self._rule(point.before, Step(other, point.entry, ("muster-places",)))), goal)
@@ -435,6 +443,28 @@ class Follower:
                     return found
         self.points = points
         return None
+
+    def _other_ways(self, point: Point, misfit: Misfit) -> list[c.Muster]:
+        """Other ways to muster, those first that would help where the entry did not fit."""
+        area = misfit.area
+        if misfit.kind not in ("battle", "retreat") or area not in self.edition.board:
+            return [muster for _, muster in point.others[:MOST_OTHERS]]
+        near = self.edition.board.neighbours[area]
+        value = {"footman": 1, "ship": 1, "knight": 2}
+
+        def strength(muster: c.Muster) -> float:
+            total = 0.0
+            for step in muster.steps:
+                gain = value.get(step.unit, 0) - (1 if step.upgrade else 0)
+                total += gain if step.to == area else gain / 4 if step.to in near else 0
+            return total
+
+        sign = 1 if point.house == misfit.house else -1
+        now = strength(point.taken)
+        helping = [(against, -sign * (strength(muster) - now), muster) for against, muster in point.others
+                   if sign * (strength(muster) - now) > 0]  # fmt: skip
+        helping.sort(key=lambda one: one[:2])
+        return [muster for _, _, muster in helping[:MOST_OTHERS]]
 
     def _reach(self, here: Hypothesis, goal: int) -> Hypothesis:
         """Follow the log until an entry has been taken up."""

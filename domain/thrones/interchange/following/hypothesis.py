@@ -68,15 +68,21 @@ class Hypothesis:
 
 
 class Misfit(Exception):
-    """What the log says does not fit the hypothesis. ``entry`` is where, ``kind`` why."""
+    """What the log says does not fit the hypothesis. ``entry`` is where, ``kind`` why.
 
-    def __init__(self, kind: str, entry: int, what: str, house: HouseId = "", area: AreaId = "") -> None:
+    ``house`` is whose hidden choices may be wrong; after a battle it is who should have won, ``foe`` who lost.
+    """
+
+    def __init__(
+        self, kind: str, entry: int, what: str, house: HouseId = "", area: AreaId = "", foe: HouseId = ""
+    ) -> None:
         super().__init__(f"entry {entry}: {kind}: {what}")
         self.kind = kind
         self.entry = entry
         self.what = what
         self.house = house
         self.area = area
+        self.foe = foe
 
 
 class OutOfEntries(Exception):

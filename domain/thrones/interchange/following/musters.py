@@ -92,11 +92,11 @@ def weighed(
     options: MusterOptions, forces: Mapping[AreaId, Units], forecast: Forecast, house: HouseId, units: Mapping[str, int]
 ) -> list[tuple[int, Muster]]:
     """As :func:`ranked`, with how much speaks against each."""
-    found = []
-    for number, muster in enumerate(ways(house, options, units)):
-        found.append((forecast.against(after(forces, muster)), number, muster))
-    found.sort(key=lambda one: one[:2])
-    return [(against, muster) for against, _, muster in found if _is_legal(options, muster)]
+    musters = [muster for muster in ways(house, options, units) if _is_legal(options, muster)]
+    if len(musters) < 2:
+        return [(0, muster) for muster in musters]
+    against = forecast.weigh([after(forces, muster) for muster in musters])
+    return sorted(zip(against, musters, strict=True), key=lambda one: one[0])
 
 
 def _is_legal(options: MusterOptions, muster: Muster) -> bool:

@@ -27,7 +27,7 @@ QUIET: tuple[Kind, ...] = ("support-0", "defense-plus-1", "support-plus-1", "def
 ANY: tuple[Kind, ...] = (*QUIET, "consolidate", *MARCHES, *RAIDS, "consolidate-star")
 """For areas whose order went unresolved, because they were lost."""
 
-MOST_NODES = 40_000
+MOST_NODES = 8_000
 
 Forced = Mapping[AreaId, tuple[Kind, ...]]
 
@@ -211,7 +211,12 @@ class _Search:
                 for kind, cost in self._kinds(area, fixed, forced, wanted)
                 if kind in self.room and not (kind in land_only and not game.board.is_land(area))
             ]
-        self.order = sorted(self.areas, key=lambda area: (len(self.domains[area]), area))
+        self.order = sorted(self.areas, key=lambda area: (len(self.domains[area]), str(self.domains[area]), area))
+        # The least that the areas from one on must cost, for those that must have an order.
+        self.rest = [0] * (len(self.order) + 1)
+        for place in range(len(self.order) - 1, -1, -1):
+            prices = [price for _, price, _ in self.domains[self.order[place]]]
+            self.rest[place] = self.rest[place + 1] + min(prices, default=3)
         self.nodes = 0
         self.found: tuple[dict[AreaId, Kind], int] | None = None
 
@@ -226,7 +231,10 @@ class _Search:
             return [(kind, number) for number, kind in enumerate(told)]
         if area in wanted.lost:
             return [(kind, 2 + number) for number, kind in enumerate(ANY)]
-        return [(kind, 1 + number * 2) for number, kind in enumerate((*QUIET, "consolidate", "consolidate-star"))]
+        quiet = (*QUIET, "consolidate", "consolidate-star")
+        # Where the log does not reach the end of the round, anything may be left unresolved.
+        left = () if wanted.power is not None else MARCHES
+        return [(kind, 1 + number * 2) for number, kind in enumerate((*quiet, *left))]
 
     def _brings(self, area: AreaId, kind: Kind, castle: bool, wanted: Demands) -> int:
         if area in wanted.lost or not kind.startswith("consolidate"):
@@ -235,12 +243,21 @@ class _Search:
         return 0 if kind == "consolidate-star" and castle else self.worth[area]
 
     def best(self) -> tuple[dict[AreaId, Kind], int] | None:
-        self._place(0, {}, dict(self.room), self.stars, 0, 0)
+        self._place(0, {}, dict(self.room), self.stars, 0, 0, 0)
         return self.found
 
-    def _place(self, at: int, orders: dict[AreaId, Kind], room: dict[Kind, int], stars: int, cost: int, brought: int) -> None:
+    def _place(
+        self,
+        at: int,
+        orders: dict[AreaId, Kind],
+        room: dict[Kind, int],
+        stars: int,
+        cost: int,
+        brought: int,
+        least: int,
+    ) -> None:
         self.nodes += 1
-        if self.nodes > MOST_NODES or (self.found is not None and cost >= self.found[1]):
+        if self.nodes > MOST_NODES or (self.found is not None and cost + self.rest[at] >= self.found[1]):
             return
         if self.power is not None and brought > self.power:
             return
@@ -249,17 +266,21 @@ class _Search:
                 self.found = (dict(sorted(orders.items())), cost)
             return
         area = self.order[at]
-        for kind, price, brings in self.domains[area]:
+        domain = self.domains[area]
+        # Areas that are alike in everything take their orders in one sequence only.
+        first = least if at and domain == self.domains[self.order[at - 1]] else 0
+        for number in range(first, len(domain)):
+            kind, price, brings = domain[number]
             star = self.star[kind]
             if not room[kind] or (star and not stars):
                 continue
             room[kind] -= 1
             orders[area] = kind
-            self._place(at + 1, orders, room, stars - star, cost + price, brought + brings)
+            self._place(at + 1, orders, room, stars - star, cost + price, brought + brings, number)
             del orders[area]
             room[kind] += 1
         if len(orders) + len(self.order) - at - 1 >= self.must:
-            self._place(at + 1, orders, room, stars, cost + 3, brought)
+            self._place(at + 1, orders, room, stars, cost + 3, brought, first)
 
 
 def as_tokens(orders: Mapping[AreaId, Kind], tokens: Iterable[OrderId]) -> dict[AreaId, OrderId]:

@@ -67,7 +67,6 @@ def destination(game: Game, house: HouseId, origin: AreaId, area: AreaId, grante
     own = eligible.get(house, ())
     fighting: tuple[str, ...] = LAND_UNITS if game.board.is_land(area) else ("ship",)
     kinds = [unit for unit in fighting if unit in game.edition.unit_figures]
-    kinds = tuple(unit for unit in kinds if unit in game.edition.unit_figures)
     support = {
         one: sum(line.amount for line in support_lines(game, None, one, area, "attacker")) for one in (*own, *granted)
     }

@@ -888,6 +888,20 @@ def test_mace_of_the_second_edition_ends_a_battle_by_the_first_book() -> None:
     assert scene.winner == TYRELL and scene.at(FIELD) == "tyrell: footman"
 
 
+def test_siege_engines_of_the_loser_die_and_the_routed_are_no_reason() -> None:
+    scene = first(
+        LANNISTER,
+        STARK,
+        attacking="footman, siege-engine",
+        defending="4 knight",
+        variations=replace(FIRST_EDITION, siege_engines="on"),
+    )
+    plainly(scene, stark="eddard-stark")
+    gone = next(fact for fact in scene.of(f.UnitsDestroyed) if fact.units == {"siege-engine": 1})
+    assert "2E-RET-14" in gone.rules and "1E-RET-8" not in gone.rules
+    assert scene.at(CAMP) == "lannister: routed-footman"
+
+
 # Options and a second writing of the rules
 
 BOARD = {area.id: area for area in FIRST.areas}

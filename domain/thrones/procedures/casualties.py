@@ -48,7 +48,8 @@ class Casualties(Procedure, frozen=True, tag=True):
             for unit, count in participating(game, combat, loser).items()
             if (routed_die and is_routed(unit)) or unit == "siege-engine"
         }
-        destroy_participating(game, combat, loser, lost, "2E-CAS-2", "2E-RET-14", "2E-RET-13")
+        rules = ("2E-CAS-2", "2E-RET-14", "2E-RET-13") if routed_die else ("2E-RET-14",)
+        destroy_participating(game, combat, loser, lost, *rules)
         return Done() if combat.stopped else self.at("number")
 
     def number(self, game: Game) -> Next:

@@ -89,14 +89,18 @@ class Marches(Options[MarchOrder], frozen=True, tag="marches"):
     def _moves(self, answer: MarchOrder, origin: Origin) -> dict[AreaId, Units]:
         moves: dict[AreaId, Units] = {}
         moving: Units = {}
+        strangers = False
         for move in answer.moves:
             if not move.units or any(count < 1 for count in move.units.values()):
                 raise Refusal("no-units-named", ("2E-MAR-1",), to=move.to)
             if move.to in moves:
                 raise Refusal("destination-named-twice", ("2E-MAR-1",), to=move.to)
             moves[move.to] = move.units
-            moving = plus(moving, move.units) if set(move.units) <= set(origin.units) else {**moving, "?": 1}
+            moving = plus(moving, move.units)
+            strangers = strangers or not set(move.units) <= set(origin.units)
         try:
+            if strangers:
+                raise ValueError("units that are not there at all")
             minus(origin.units, moving)
         except ValueError:
             named = {unit: count for move in answer.moves for unit, count in move.units.items()}

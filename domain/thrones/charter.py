@@ -42,6 +42,7 @@ class Variations(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fie
     westeros_cards: Literal["second", "first"] = "second"
     wildling_cards: Literal["second", "first"] = "second"
     wildling_strength: Literal["second", "first"] = "second"
+    full_track: Literal["attack", "wait"] = "attack"
     raid_orders: Literal["second", "first"] = "second"
     consolidate_orders: Literal["second", "first"] = "second"
     orders: Literal["compulsory", "optional"] = "compulsory"

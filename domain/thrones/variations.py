@@ -112,6 +112,14 @@ VARIATIONS: tuple[Variation, ...] = (
         alone=("2E-WES-5", "2E-WES-6"),
     ),
     Variation(
+    Variation(
+        "full-track",
+        "the last space of the wildling track",
+        {
+            "attack": "brings an attack at once, where the track is the second edition's",
+            "wait": "brings nothing; attacks come by card alone",
+        },
+    ),
         "raid-orders",
         "the special Raid order and pillage",
         {
@@ -345,3 +353,5 @@ def check_variations(variations: Variations) -> None:
     """Raise a refusal when the variations do not fit together."""
     for name, word, other, fitting in unmet(variations):
         raise Refusal("variations-do-not-fit", variation=name, word=word, needs=other, words=list(fitting))
+    # At a table of this charter the track stood on its last space for two rounds, and nobody attacked.
+    full_track="wait",

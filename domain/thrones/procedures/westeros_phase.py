@@ -79,9 +79,9 @@ class WesterosPhase(Procedure, frozen=True, tag=True):
         replaced = any(isinstance(fact, f.WesterosCardDrawn) and fact.card in WINTER_IS_COMING for fact in game.facts)
         first = game.variations.wildling_strength == "first"
         after = self._move(game, icons, "2E-WES-4", *(("1E-WEST-3",) if replaced and first else ()))
-        # By the first edition's book attacks come by card alone (1E-WEST-4).
+        # By the first edition's book, and where tables agree on it, attacks come by card alone (1E-WEST-4).
         is_full = after == len(game.edition.constants.threat_track) - 1
-        if is_full and not first:
+        if is_full and not first and game.variations.full_track == "attack":
             return Do(
                 game.edition.chapters.wildlings(cause="threat"),  # type: ignore[call-arg]  # the chapter is told why
                 then=self.at("cards"),

@@ -112,7 +112,6 @@ VARIATIONS: tuple[Variation, ...] = (
         alone=("2E-WES-5", "2E-WES-6"),
     ),
     Variation(
-    Variation(
         "full-track",
         "the last space of the wildling track",
         {
@@ -120,6 +119,7 @@ VARIATIONS: tuple[Variation, ...] = (
             "wait": "brings nothing; attacks come by card alone",
         },
     ),
+    Variation(
         "raid-orders",
         "the special Raid order and pillage",
         {
@@ -297,6 +297,8 @@ FIRST_EDITION = Variations(
 
 MIXED_FOUR = Variations(
     map="first",
+    # At a table of this charter the track stood on its last space for two rounds, and nobody attacked.
+    full_track="wait",
     stars="first",
     greyjoy_start="sea",
     drowned_pyke="on",
@@ -353,5 +355,3 @@ def check_variations(variations: Variations) -> None:
     """Raise a refusal when the variations do not fit together."""
     for name, word, other, fitting in unmet(variations):
         raise Refusal("variations-do-not-fit", variation=name, word=word, needs=other, words=list(fitting))
-    # At a table of this charter the track stood on its last space for two rounds, and nobody attacked.
-    full_track="wait",

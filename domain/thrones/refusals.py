@@ -206,9 +206,16 @@ SENTENCES: dict[str, Callable[[Prose, Params], str]] = {
     # Westeros phase
     "not-the-tied-groups": lambda p, x: f"The tied groups are {'; '.join(p.listed(one) for one in x['groups'])}.",
     "still-over-supply": lambda p, x: f"The armies still exceed the supply limit of {_armies(p, x)}.",
-    "more-than-needed": lambda p, x: f"{p.name(x['area'])} loses more than the supply limit demands.",
+    "more-than-needed": lambda p, x: (
+        f"{p.name(x['area'])} loses more than the supply limit demands."
+        if "area" in x
+        else f"One of these units can be left out, and the others are still worth {x['required']}."
+    ),
+    "worth-too-little": lambda p, x: f"These units are worth {x['worth']} in mustering; {x['required']} is owed.",
     "muster-something": lambda p, x: "This order must muster at least one unit.",
     # Planning
+    "on-land-only": lambda p, x: f"{short_order(x['order'])} may not lie at sea.",
+    "no-look": lambda p, x: "At this table the raven replaces an order and looks at no card.",
     "orders-missing": lambda p, x: f"Orders are missing in {p.listed(x['areas'])}; {x['required']} in all are needed.",
     "too-many-orders": lambda p, x: f"There are tokens for {x['required']} orders only.",
     "no-units-there": lambda p, x: f"{p.name(x['area'])} has no units of this House and gets no order.",
@@ -220,6 +227,8 @@ SENTENCES: dict[str, Callable[[Prose, Params], str]] = {
     "no-raid-order-there": lambda p, x: (
         f"{p.name(x['area'])} has no Raid order. There is one in {_areas(p, x['areas'])}."
     ),
+    "one-target-only": lambda p, x: f"The Raid order in {p.name(x['area'])} hits one target.",
+    "two-different-targets": lambda p, x: "Two targets of one Raid order lie in two different areas.",
     "cannot-be-raided": lambda p, x: (
         f"{p.name(x['target'])} cannot be raided from there. Possible: {_areas(p, x['targets'])}."
     ),

@@ -145,6 +145,12 @@ def given(
         house: sum(bool(places[area].get("castle")) for area in owners if owners[area] == house) for house in houses
     }
     frames = [dict(frame) for frame in STEPS[step]]
+    # Where a table plays a chapter in other steps, the frame is that of its procedure.
+    played = {"MarchOrders": edition.chapters.marches, "ConsolidatePower": edition.chapters.consolidation}
+    chapter = played.get(frames[-1]["procedure"])
+    if chapter is not None and chapter.__name__ != frames[-1]["procedure"]:
+        frames[-1]["procedure"] = chapter.__name__
+        frames[-1]["step"] = frames[-1]["step"] if hasattr(chapter, frames[-1]["step"]) else "begin"
     if turn:
         frames[-1]["last_position"] = full["iron-throne"].index(turn)
     state = msgspec.structs.replace(
@@ -217,6 +223,14 @@ class Scene:
         while self.owed and self.owed[0].kind in kinds:
             self._take(PassDeadline(player=self.owed[0].player))
         return self
+
+    def passing_until(self, kind: str, player: str) -> Scene:
+        """Let deadlines pass until this House is asked this."""
+        for _ in range(40):
+            if (self.owed[0].kind, self.owed[0].player) == (kind, player):
+                return self
+            self._take(PassDeadline(player=self.owed[0].player))
+        raise AssertionError(f"{player} is asked {kind}")
 
     @property
     def owed(self) -> tuple[Decision[Any], ...]:

@@ -142,7 +142,7 @@ FIELDS: dict[type[c.HouseAnswer], st.SearchStrategy[dict[str, Any]]] = {
     c.AssignOrders: fixed(orders=per_area(token), draft=st.booleans()),
     c.Raven: fixed(choice=words("look", "nothing")) | fixed(choice=st.just("replace"), area=area, order=token),
     c.RavenCard: fixed(choice=words("top", "bottom")),
-    c.Raid: fixed(area=area, target=st.none() | area),
+    c.Raid: fixed(area=area, target=st.none() | area) | fixed(area=area, target=area, second=area),
     c.MarchOrder: fixed(
         area=area,
         moves=st.lists(st.builds(c.Move, to=area, units=units), max_size=5).map(tuple),

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from domain.thrones.cases import Asked, Case, Excluded, Expect, Refused, decode_case
+from domain.thrones.cases import Asked, Case, CaseError, Excluded, Expect, Refused, decode_case
 from domain.thrones.interchange import case_protocol as protocol
 from domain.thrones.interchange.case_adjudicator import CaseAdjudicator
 from domain.thrones.interchange.case_protocol import (
@@ -26,8 +26,7 @@ from domain.thrones.interchange.case_protocol import (
     put,
     spelled_out,
 )
-from domain.thrones.positions import Partial, complete
-from domain.thrones.ruleset import EDITIONS
+from domain.thrones.positions import Partial, changes_from, complete
 from tests.contents import PAGE, files, suite
 
 CASES = {case.id: case for case in suite()}
@@ -217,7 +216,7 @@ def test_a_case_that_our_own_engine_cannot_follow_is_an_error() -> None:
     wrong = msgspec.structs.replace(
         case, steps=(msgspec.structs.replace(case.steps[0], do=("greyjoy: march pyke: nothing",) * 2),)
     )
-    with pytest.raises(protocol.CaseError, match="C123"):
+    with pytest.raises(CaseError, match="C123"):
         score(wrong, other, answer)
 
 
@@ -230,13 +229,13 @@ def test_wrong_outcomes_that_only_rules_tell_apart_are_nobodys_fault() -> None:
 
 def test_positions_are_sent_so_that_nothing_is_left_to_complete() -> None:
     for case in CASES.values():
-        whole = complete(case.position, EDITIONS[case.edition])
+        whole = complete(case.position, case.edition)
         position, draws = spelled_out(case, whole)
-        said = {**position, **draws, "houses": whole.state.houses, "switches": whole.state.charter.switches}
+        said = {**position, **draws, "houses": whole.state.houses, **changes_from(whole.state.charter)}
         if case.set_up:
             assert not position
             continue
-        again = complete(msgspec.convert(said, Partial, from_attributes=True), EDITIONS[case.edition])
+        again = complete(msgspec.convert(said, Partial, from_attributes=True), case.edition)
         assert (again.state, again.hidden) == (whole.state, whole.hidden), case.id
 
 

@@ -14,18 +14,25 @@ import pytest
 from domain.thrones import commands as c
 from domain.thrones.cases import Case, CaseError, CaseReport, Excluded, Expect, decode_case, run_case
 from domain.thrones.editions.second import SECOND_EDITION
-from domain.thrones.interchange.examples import read_answers, read_setup, run_example
+from domain.thrones.interchange.examples import Example, read_answers, read_setup
+from domain.thrones.interchange.worked_examples import examples_in
 from domain.thrones.rulebook import parse_rules
 from domain.thrones.state import State
 from tests import contents
 
 HERE = Path(__file__).parent
 CASES = contents.files()
-SOURCES = ("rulebook-examples-2e.json", "more-examples-2e.json")
-EXAMPLES: list[dict[str, Any]] = [
-    example for name in SOURCES for example in json.loads((HERE / "cases/sources" / name).read_text())["cases"]
-]
+SOURCES = sorted((HERE / "cases/sources").glob("*.json"))
+WORKED = [one for path in SOURCES for one in examples_in(json.loads(path.read_text()))]
+EXAMPLES = [example for example, _, kind in WORKED if kind is Example]
+IDS = [example["id"] for example, _, _ in WORKED]
 RULES = parse_rules((HERE.parent / "docs/rules/second-edition.md").read_text())
+FIRST_RULES = parse_rules((HERE.parent / "docs/rules/first-edition.md").read_text())
+KNOWN = {**RULES, **FIRST_RULES}
+
+
+def run_example(example: dict[str, Any], known_rules: Any = None) -> CaseReport:
+    return Example(example, "second-edition", known_rules).run()
 
 
 def load(path: Path) -> Case:
@@ -36,7 +43,7 @@ def load(path: Path) -> Case:
 def test_case(path: Path) -> None:
     case = load(path)
     assert (case.id, case.chapter) == (path.stem, path.parent.name)
-    assert not set(case.rules) - set(RULES), "a rule that the specification does not have"
+    assert not set(case.rules) - set(KNOWN), "a rule that no specification has"
     report = run_case(case)
     assert report.passed, f"{report.disagreement}\ncompleted: {'; '.join(report.completed)}"
 
@@ -69,7 +76,8 @@ def with_expectation(case: Case, excluded: Excluded) -> Case:
 
 
 def test_every_ruling_has_a_case() -> None:
-    rulings = [json.loads(line)["id"] for line in (HERE / "cases/sources/rulings-2e.jsonl").read_text().splitlines()]
+    files = sorted((HERE / "cases/sources").glob("rulings-*.jsonl"))
+    rulings = [json.loads(line)["id"] for path in files for line in path.read_text().splitlines()]
     assert sorted(rulings) == sorted({path.stem[:4] for path in CASES})
 
 
@@ -121,16 +129,19 @@ def test_a_number_that_goes_to_another_case_is_found() -> None:
     assert contents.moved(page, [second, *rest]) == wrong[:1]
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=[example["id"] for example in EXAMPLES])
-def test_worked_example(example: dict[str, Any]) -> None:
-    report = run_example(example, known_rules=RULES)
+@pytest.mark.parametrize(("example", "preset", "kind"), WORKED, ids=IDS)
+def test_worked_example(example: dict[str, Any], preset: str, kind: type[Example]) -> None:
+    own = FIRST_RULES if preset == "first-edition" else RULES
+    report = kind(example, preset, own).run()
     assert report.passed, f"{report.disagreement}\ncompleted: {'; '.join(report.completed)}"
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=[example["id"] for example in EXAMPLES])
-def test_every_expectation_of_a_worked_example_is_compared(example: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("example", "preset", "kind"), WORKED, ids=IDS)
+def test_every_expectation_of_a_worked_example_is_compared(
+    example: dict[str, Any], preset: str, kind: type[Example]
+) -> None:
     for where, wrong in spoiled(example["expected"]):
-        assert not run_example({**example, "expected": wrong}).passed, f"nobody looked at {where}"
+        assert not kind({**example, "expected": wrong}, preset).run().passed, f"nobody looked at {where}"
 
 
 def spoiled(value: Any, where: str = "") -> Iterator[tuple[str, Any]]:
@@ -202,7 +213,8 @@ def test_rules_that_do_not_exist_and_expectations_of_nothing_are_not_understood(
     assert run_example({**known, "rules": ["2E-NO-1"]}, known_rules=RULES).disagreement.endswith(
         "unknown rules: 2E-NO-1"
     )
-    for nothing in ({}, {"areas": {}}, {"results": []}):
+    nothings: tuple[dict[str, Any], ...] = ({}, {"areas": {}}, {"results": []})
+    for nothing in nothings:
         assert run_example({**known, "expected": nothing}).disagreement == "not understood: nothing expected"
     assert "not understood" in run_example({**known, "actions": [{"by": "stark"}]}).disagreement
 
@@ -256,7 +268,7 @@ def test_routed_units_are_read_wherever_units_are() -> None:
 
 def reports() -> Iterator[CaseReport]:
     yield from (run_case(load(path)) for path in CASES)
-    yield from (run_example(example) for example in EXAMPLES)
+    yield from (kind(example, preset).run() for example, preset, kind in WORKED)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,12 +17,14 @@ from domain.kernel.refusal import Refusal
 from domain.thrones.cases import Case, CaseError, CaseReport, decode_case, run_case
 from domain.thrones.interchange.case_adjudicator import CaseAdjudicator
 from domain.thrones.interchange.case_protocol import Score
-from domain.thrones.interchange.examples import FORMAT, run_example
+from domain.thrones.interchange.worked_examples import examples_in, format_of
 from domain.thrones.rulebook import parse_rules
 
 ROOT = Path(__file__).parents[2]
 CASES = ROOT / "tests" / "cases"
-SPECIFICATION = ROOT / "docs" / "rules" / "second-edition.md"
+RULES = ROOT / "docs" / "rules"
+SPECIFICATIONS = ("first-edition", "second-edition")
+"""Presets of which there is a specification under this name; others mix what these have."""
 OUTCOMES = ("passed", "failed", "skipped", "broken")
 
 cases = typer.Typer(help="Numbered positions with what must follow, and what must not.", no_args_is_help=True)
@@ -71,7 +73,7 @@ def serve_cases() -> None:
 
 
 def _run_own(out: Out, paths: list[Path], chapters: list[str], verbose: bool) -> None:
-    known = parse_rules(SPECIFICATION.read_text(encoding="utf-8")) if SPECIFICATION.is_file() else None
+    known = _known_rules()
     reports: list[tuple[str, CaseReport]] = []
     with out.progress("Cases", len(paths)) as progress:
         for number, path in enumerate(paths, start=1):
@@ -121,17 +123,29 @@ def _case_files(given: Iterable[Path]) -> list[Path]:
     return found
 
 
-def _run_file(path: Path, known_rules: Container[str] | None, chapters: list[str]) -> Iterator[CaseReport]:
-    """One case, or every example of a file in the exchange format. What cannot be tried fails, in its own row."""
+def _known_rules() -> dict[str, frozenset[str]]:
+    """The identifiers of each specification that is installed."""
+    files = {name: RULES / f"{name}.md" for name in SPECIFICATIONS}
+    return {
+        name: frozenset(parse_rules(file.read_text(encoding="utf-8"))) for name, file in files.items() if file.is_file()
+    }
+
+
+def _rules_of(preset: str, known: Mapping[str, frozenset[str]]) -> frozenset[str] | None:
+    """The identifiers that an example of a preset may cite: its specification's, for a mixed table those of all."""
+    if preset in SPECIFICATIONS:
+        return known.get(preset)
+    return frozenset().union(*known.values()) if len(known) == len(SPECIFICATIONS) else None
+
+
+def _run_file(path: Path, known: Mapping[str, frozenset[str]], chapters: list[str]) -> Iterator[CaseReport]:
+    """One case, or every worked example of a file. What cannot be tried fails, in its own row."""
     try:
         raw = path.read_bytes()
         document = msgspec.json.decode(raw)
-        if _is_exchange(document):
-            examples = document.get("cases")
-            if not isinstance(examples, list) or not all(isinstance(one, dict) for one in examples):
-                raise CaseError(f'a file in the format {FORMAT} has a list of "cases"')
-            for example in [] if chapters else examples:
-                yield run_example(example, known_rules=known_rules)
+        if format_of(document):
+            for example, preset, kind in [] if chapters else examples_in(document):
+                yield kind(example, preset, _rules_of(preset, known)).run()
         else:
             case = decode_case(raw)
             if _is_of(case, chapters):
@@ -148,10 +162,6 @@ def _untried(path: Path, why: str) -> CaseReport:
     return CaseReport(
         id=path.stem, title="", passed=False, agreed=(), completed=(), disagreement=f"{path} cannot be tried: {why}."
     )
-
-
-def _is_exchange(document: Any) -> bool:
-    return isinstance(document, dict) and document.get("format") == FORMAT
 
 
 def _is_of(case: Case, chapters: list[str]) -> bool:
@@ -226,7 +236,7 @@ def _decoded(paths: Iterable[Path]) -> Iterator[Case]:
     for path in paths:
         raw = path.read_bytes()
         try:
-            if not _is_exchange(msgspec.json.decode(raw)):
+            if not format_of(msgspec.json.decode(raw)):
                 yield decode_case(raw)
         except (CaseError, msgspec.DecodeError, RecursionError) as error:
             raise usage(f"{path} is no case: {error}.") from error

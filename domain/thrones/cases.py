@@ -18,12 +18,15 @@ from domain.kernel.facts import Fact
 from domain.kernel.refusal import Refusal
 from domain.thrones import commands as c
 from domain.thrones import facts as f
+from domain.thrones.edition import Edition
+from domain.thrones.editions.composed import edition_of
 from domain.thrones.evolve import EVOLVERS, redacted
 from domain.thrones.notation import Lexicon, NotationError, lexicon, parse
 from domain.thrones.positions import Completed, Partial, PositionError, complete
-from domain.thrones.ruleset import EDITIONS, THRONES
+from domain.thrones.ruleset import THRONES
 from domain.thrones.start import Start
 from domain.thrones.state import State
+from domain.thrones.variations import PRESETS
 from domain.thrones.view import Own, view
 
 Answer = str | dict[str, Any]
@@ -109,7 +112,8 @@ class Preference(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown
 class Case(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """One case. ``begin`` is what must hold once the position stands, before the first step.
 
-    With ``set_up`` the game begins with its set-up instead; of the position Houses, switches and decks count.
+    ``edition`` names the preset that its table began from; the position says what is played otherwise.
+    With ``set_up`` the game begins with its set-up instead; of the position Houses, the charter's part and decks count.
     ``number`` is its place in the suite for ever (0: it is no part of it), ``section`` the number of the heading of
     the specification that ``chapter`` is a word for.
     """
@@ -180,12 +184,32 @@ class Moment(msgspec.Struct, frozen=True):
     @property
     def step_over(self) -> State:
         """The position before the game went on to another step of the round."""
+        return self._step_over[0]
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it went on to another step of the round."""
+        return self._step_over[1]
+
+    @property
+    def _step_over(self) -> tuple[State, bool]:
         state = self.before
         for fact in self.facts:
-            if isinstance(fact, f.StepBegan | f.RoundBegan):
-                return state
+            if goes_on(state, fact):
+                return state, True
             state = THRONES.evolve(state, fact)
-        return state
+        return state, False
+
+
+def goes_on(state: State, fact: Fact) -> bool:
+    """Whether with this fact the game goes on from the step of a position to what follows it.
+
+    A step that begins where the position already stands is that step. Routed units that stand up once the last march
+    is made (1E-RET-10) have done with that step.
+    """
+    if isinstance(fact, f.StepBegan):
+        return (fact.phase, fact.step) != (state.phase, state.step)
+    return isinstance(fact, f.RoundBegan) or (isinstance(fact, f.UnitsStoodUp) and state.step == "march")
 
 
 def begin(whole: Completed, *, set_up: bool = False) -> Moment:
@@ -215,11 +239,10 @@ class _Run:
         self.case = case
         self.agreed: list[str] = []
         self.rules: dict[str, None] = {}
-        self.words = lexicon_of(case.edition)
 
     def run(self) -> CaseReport:
         try:
-            whole = complete(self.case.position, EDITIONS[self.case.edition])
+            whole = complete(self.case.position, self.case.edition)
         except PositionError as error:
             raise CaseError(f"{self.case.id}: {error}") from error
         moments: list[Moment] = []
@@ -277,7 +300,7 @@ class _Run:
     def _read(self, state: State, answer: Answer) -> Command:
         """The command, or the refusal of what is no answer at all, which only :data:`UNREADABLE` expects."""
         try:
-            return read_answer(self.words, state, answer)
+            return read_answer(state, answer)
         except CaseError as error:
             raise Refusal(UNREADABLE, unknown=True, detail=str(error)) from error
 
@@ -332,7 +355,7 @@ class _Run:
 
     def _try(self, state: State, decisions: Sequence[Decision[Any]], answer: Answer) -> Refusal | None:
         """How the options and ``decide`` answer; they must agree."""
-        command = read_answer(self.words, state, answer)
+        command = read_answer(state, answer)
         ours = next((one for one in decisions if one.player == command.house and one.kind == command.kind), None)
         allowed = False
         if ours is not None and ours.default.about == command.about:
@@ -369,23 +392,23 @@ class _Run:
 
 
 @cache
-def lexicon_of(edition: str) -> Lexicon:
-    """The names that a case of an edition may use."""
-    tables = EDITIONS[edition]
+def lexicon_of(edition: Edition) -> Lexicon:
+    """The names that the table of a case may use."""
     return lexicon(
-        areas={area.id: area.name for area in tables.board.areas.values()},
-        houses={house.id: house.name for house in tables.houses.values()},
-        cards={card.id: card.name for card in tables.cards.values()},
-        tokens=tuple(tables.tokens.values()),
+        areas={area.id: area.name for area in edition.board.areas.values()},
+        houses={house.id: house.name for house in edition.houses.values()},
+        cards={card.id: card.name for card in edition.cards.values()},
+        tokens=tuple(edition.tokens.values()),
     )
 
 
-def read_answer(words: Lexicon, state: State, answer: Answer) -> c.HouseAnswer:
-    """A command from text or JSON. Raises :class:`CaseError` when it cannot be read."""
+def read_answer(state: State, answer: Answer) -> c.HouseAnswer:
+    """A command from text or JSON, in the words of the table. Raises :class:`CaseError` when it cannot be read."""
     try:
         if not isinstance(answer, str):
             command: c.HouseAnswer = msgspec.convert(answer, c.AnyAnswer)
             return command
+        words = lexicon_of(edition_of(state.charter))
         return parse(answer, house=None, lexicon=words, open_decisions=THRONES.decisions(state))
     except (NotationError, msgspec.ValidationError) as error:
         raise CaseError(f"{answer}: {error}") from error
@@ -406,7 +429,7 @@ def answers_of(step: Step) -> tuple[Answer, ...]:
 
 def check_case(case: Case) -> None:
     """Raise :class:`CaseError` for a case that names what does not exist, or that excludes nothing."""
-    if case.edition not in EDITIONS:
+    if case.edition not in PRESETS:
         raise CaseError(f"{case.id}: unknown edition {case.edition}")
     if not case.excludes:
         raise CaseError(f"{case.id}: a case states the wrong outcome that it excludes")

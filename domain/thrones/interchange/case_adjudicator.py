@@ -9,9 +9,8 @@ import msgspec
 
 from domain.kernel.commands import Command, PassDeadline
 from domain.kernel.refusal import Refusal
-from domain.thrones import facts as f
-from domain.thrones.cases import CaseError, Moment, as_asked, begin, lexicon_of, plain_fact, read_answer, rules_in
-from domain.thrones.charter import ENGINE, Switches
+from domain.thrones.cases import CaseError, Moment, as_asked, begin, plain_fact, read_answer, rules_in
+from domain.thrones.charter import ENGINE, Switches, Variations
 from domain.thrones.interchange.case_protocol import (
     ALL_FACTS,
     FIELDS,
@@ -34,8 +33,9 @@ from domain.thrones.interchange.case_protocol import (
     charter_of,
 )
 from domain.thrones.positions import Partial, PositionError, complete
-from domain.thrones.ruleset import EDITIONS, THRONES
+from domain.thrones.ruleset import THRONES
 from domain.thrones.state import State
+from domain.thrones.variations import PRESETS
 from domain.thrones.view import view
 
 _decoder = msgspec.json.Decoder(AnyRequest)
@@ -46,7 +46,6 @@ class CaseAdjudicator:
 
     def __init__(self) -> None:
         self.state: State | None = None
-        self.edition = ""
 
     def answer_line(self, line: bytes) -> bytes:
         """The reply to a line, without its end. What cannot be read is answered with an error."""
@@ -74,21 +73,21 @@ class CaseAdjudicator:
 
     def _put(self, request: Put) -> AnyReply:
         self.state = None
-        edition = request.charter.get("edition")
-        if edition not in EDITIONS:
-            return Skipped(id=request.id, reason=f"unknown edition {edition}")
+        charter = request.charter
+        preset = str(charter.get("edition"))
+        if preset not in PRESETS:
+            return Skipped(id=request.id, reason=f"unknown edition {preset}")
         said = {**request.position, **request.draws}
-        said |= {key: value for key, value in request.charter.items() if key in Partial.__struct_fields__}
+        said |= {key: value for key, value in charter.items() if key in Partial.__struct_fields__}
         try:
-            whole = complete(msgspec.convert(said, Partial), EDITIONS[edition])
-            played = {**charter_of(whole.state.charter), "edition": edition}
-            other = sorted(key for key, value in request.charter.items() if value != played.get(key))
+            whole = complete(msgspec.convert(said, Partial), preset)
+            played = charter_of(whole.state.charter)
+            other = sorted(key for key, value in charter.items() if value != played.get(key))
             if other:
                 return Skipped(id=request.id, reason=f"a charter with other {', '.join(other)}")
             moment = begin(whole, set_up=request.set_up)
         except (msgspec.ValidationError, PositionError, Refusal) as error:
             return Skipped(id=request.id, reason=str(error))
-        self.edition = edition
         return self._go_on(request, moment)
 
     def _rule(self, request: Act | Pass, state: State, tries: bool = False) -> AnyReply:
@@ -106,11 +105,10 @@ class CaseAdjudicator:
         if isinstance(request, Pass):
             return PassDeadline(player=request.house)
         answer = request.text if request.answer is None else request.answer
-        return read_answer(lexicon_of(self.edition), state, answer)
+        return read_answer(state, answer)
 
     def _go_on(self, request: AnyRequest, moment: Moment) -> Ruled:
         self.state = moment.after
-        went_on = any(isinstance(fact, f.StepBegan | f.RoundBegan) for fact in moment.facts)
         decisions = THRONES.decisions(moment.after)
         facts = tuple(plain_fact(fact) for fact in moment.facts)
         asked = [as_asked(decision) for decision in decisions]
@@ -118,7 +116,7 @@ class CaseAdjudicator:
             id=request.id,
             verdict="accepted",
             position=_position(moment.after),
-            step_over=_position(moment.step_over) if went_on else None,
+            step_over=_position(moment.step_over) if moment.goes_on else None,
             open=tuple(Open(one.house, one.kind, one.ability) for one in asked),
             facts=facts,
             rules=_each_once((*rules_in(list(facts)), *(rule for decision in decisions for rule in decision.rules))),
@@ -126,18 +124,22 @@ class CaseAdjudicator:
 
 
 def _introduction(request: Greet) -> Introduction:
-    hints = get_type_hints(Switches)
-    words = {field.encode_name: get_args(hints[field.name]) for field in msgspec.structs.fields(Switches)}
+    words = {**_words(Switches), **_words(Variations)}
     return Introduction(
         id=request.id,
         protocol=PROTOCOL,
         name="Rookery",
         version=ENGINE,
-        editions=dict.fromkeys(sorted(EDITIONS), words),
+        editions=dict.fromkeys(sorted(PRESETS), words),
         position=FIELDS,
         facts=(ALL_FACTS,),
         speaks=SKILLS,
     )
+
+
+def _words(settings: type[Switches | Variations]) -> dict[str, tuple[str, ...]]:
+    hints = get_type_hints(settings)
+    return {field.encode_name: get_args(hints[field.name]) for field in msgspec.structs.fields(settings)}
 
 
 def _refused(request: AnyRequest, state: State, reason: str, rules: Iterable[str]) -> Ruled:

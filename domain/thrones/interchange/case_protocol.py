@@ -28,7 +28,6 @@ from domain.thrones.cases import (
     check_case,
     fragment,
     in_order,
-    lexicon_of,
     moments_of,
     nowhere,
     own_part,
@@ -36,11 +35,11 @@ from domain.thrones.cases import (
     questions,
     read_answer,
 )
-from domain.thrones.charter import Charter, Switches
+from domain.thrones.charter import Charter
 from domain.thrones.evolve import redacted
 from domain.thrones.opinions import partial_at
-from domain.thrones.positions import Completed, Partial, PositionError, complete
-from domain.thrones.ruleset import EDITIONS, THRONES
+from domain.thrones.positions import Completed, Partial, PositionError, changes_from, complete
+from domain.thrones.ruleset import THRONES
 from domain.thrones.state import State
 from domain.thrones.view import view
 
@@ -56,8 +55,8 @@ FIELDS = (
 MOST_TOLD = 400
 """Characters of one difference that are told."""
 
-Skill = Literal["decisions", "trials", "views", "rules", "notation"]
-SKILLS: tuple[Skill, ...] = ("decisions", "trials", "views", "rules", "notation")
+Skill = Literal["decisions", "trials", "views", "rules", "notation", "tables"]
+SKILLS: tuple[Skill, ...] = ("decisions", "trials", "views", "rules", "notation", "tables")
 ALL_FACTS = "*"
 
 
@@ -125,7 +124,10 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
 
 
 class Introduction(Reply, frozen=True, tag="hello"):
-    """What it can do. ``editions``: edition → switch → values it plays; other switches must have their default."""
+    """What it can do.
+
+    ``editions``: preset → switch or variation → values that it plays; others must be as the preset has them.
+    """
 
     protocol: str
     editions: dict[str, dict[str, tuple[str, ...]]]
@@ -227,11 +229,11 @@ def put(case: Case, other: Introduction) -> Generator[AnyRequest, AnyReply, Scor
     """
     check_case(case)
     try:
-        whole = complete(case.position, EDITIONS[case.edition])
+        whole = complete(case.position, case.edition)
         moments = list(moments_of(case, whole))
     except (PositionError, Disagreement) as error:
         raise CaseError(f"{case.id}: {error}") from error
-    unable = _unable(case.edition, whole.state.charter, other)
+    unable = _unable(whole.state.charter, other)
     if unable:
         return score_of(case, "skipped", unable)
     return (yield from _Putting(case, other, whole, moments).run())
@@ -246,15 +248,17 @@ def introduced(reply: AnyReply) -> Introduction:
     return reply
 
 
-def _unable(edition: str, charter: Charter, other: Introduction) -> str:
+def _unable(charter: Charter, other: Introduction) -> str:
     """Why the adjudicator cannot play by a charter, by what it said of itself."""
-    if edition not in other.editions:
-        return f"it does not play {edition}"
-    plays = other.editions[edition]
-    default = msgspec.to_builtins(Switches())
-    for switch, value in sorted(msgspec.to_builtins(charter.switches).items()):
-        if value != default[switch] and value not in plays.get(switch, ()):
-            return f"it does not play {switch} = {value}"
+    if charter.edition not in other.editions:
+        return f"it does not play {charter.edition}"
+    plays = other.editions[charter.edition]
+    changes = changes_from(charter)
+    if "tables" in changes and "tables" not in other.speaks:
+        return "it does not play by tables of a case's own"
+    for name, value in sorted((changes.get("switches", {}) | changes.get("variations", {})).items()):
+        if value not in plays.get(name, ()):
+            return f"it does not play {name} = {value}"
     return ""
 
 
@@ -285,7 +289,6 @@ class _Putting:
         self.other = other
         self.whole = whole
         self.moments = moments
-        self.words = lexicon_of(case.edition)
         self.number = 0
         self.cited: set[str] = set()
         self.compared = 0
@@ -357,7 +360,7 @@ class _Putting:
 
     def _begin(self) -> Generator[AnyRequest, AnyReply, _Seen]:
         case = self.case
-        charter = {**charter_of(self.whole.state.charter), "edition": case.edition}
+        charter = charter_of(self.whole.state.charter)
         position, draws = spelled_out(case, self.whole)
         ruled = yield from self._ruled(
             lambda number: Put(
@@ -426,7 +429,7 @@ class _Putting:
             found.append(questions(expect.asked, ours.open))
         tried = [(one, True) for one in expect.legal] + [(one.do, False) for one in expect.illegal]
         return any(problem for _, problem in found) or any(
-            _is_accepted(after, read_answer(self.words, after, answer)) != wanted for answer, wanted in tried
+            _is_accepted(after, read_answer(after, answer)) != wanted for answer, wanted in tried
         )
 
     def _compare(self, expect: Expect, moment: Moment, seen: _Seen) -> Generator[AnyRequest, AnyReply, list[Finding]]:
@@ -504,7 +507,7 @@ class _Putting:
             if "trials" not in self.other.speaks:
                 found.append((word, None))
                 continue
-            command = read_answer(self.words, moment.after, answer)
+            command = read_answer(moment.after, answer)
             ruled = yield from self._ruled(_act(Try, answer, command))
             expected = "accepted" if word == "legal" else "refused"
             problem = "" if ruled.verdict == expected else f"{ruled.verdict} {ruled.reason}".strip()
@@ -598,10 +601,10 @@ def spelled_out(case: Case, whole: Completed) -> tuple[dict[str, Any], dict[str,
     state = whole.state
     if case.position.at.step == "westeros/clash-of-kings":
         state = msgspec.structs.replace(state, tracks=state.frames[-1]["former"])
-    partial = partial_at(state, EDITIONS[case.edition], case.position.at)
+    partial = partial_at(state, case.position.at)
     plain: dict[str, Any] = {
         name: msgspec.to_builtins(getattr(partial, name))
         for name in Partial.__struct_fields__
-        if name not in ("houses", "switches", "pool", "decks", "stated")
+        if name not in ("houses", "switches", "variations", "tables", "pool", "decks", "stated")
     }
     return plain, draws

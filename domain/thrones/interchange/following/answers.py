@@ -35,7 +35,11 @@ class Pages:
             if isinstance(entry.record, r.Marched) and entry.record.attack is not None:
                 group = []
                 for later in self.entries[place + 1 :]:
-                    if later.round != entry.round or isinstance(later.record, MARCHES) or later.phase not in ("BATTLE", "MARCH"):
+                    if (
+                        later.round != entry.round
+                        or isinstance(later.record, MARCHES)
+                        or later.phase not in ("BATTLE", "MARCH")
+                    ):
                         break
                     group.append(later)
                 yield entry.number, tuple(group)

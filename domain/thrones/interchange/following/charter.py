@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from msgspec.structs import replace
 
 from domain.thrones.charter import AS_PRINTED, Charter, Switches, Variations
 from domain.thrones.editions.composed import compose
 from domain.thrones.interchange.logs import records as r
-from domain.thrones.pieces import HouseId
+from domain.thrones.pieces import AreaId, HouseId
 from domain.thrones.variations import FIRST_EDITION, MIXED_FOUR, PRESETS
 
 _VARIATIONS: Mapping[str, tuple[tuple[str, ...], str, str]] = {
@@ -34,11 +34,15 @@ _VARIATIONS: Mapping[str, tuple[tuple[str, ...], str, str]] = {
 }
 """The settings that are variations of ours: which, and their words for YES and for NO."""
 
+Reading = Literal["site", "books"]
+"""What settings do not name: as the site's tables play it, or as the books and our defaults have it."""
+READINGS: tuple[Reading, ...] = ("site", "books")
+
 NOT_PLAYED = ("ACoK Battle Variant", "ACoK Kings Court", "ACoK Westeros Phase")
 """Settings for rules that no charter of ours has."""
 
 
-def variations_of(settings: Mapping[str, bool]) -> Variations:
+def variations_of(settings: Mapping[str, bool], reading: Reading = "site") -> Variations:
     """What a table plays by its settings. What they do not name goes with the board and the cards they do name."""
     if not settings:
         return AS_PRINTED
@@ -52,7 +56,7 @@ def variations_of(settings: Mapping[str, bool]) -> Variations:
     if board:
         # The second edition's board has ports and Siege Engines of its own.
         words.update(ports="on", siege_engines="on", drowned_pyke="off")
-    found = replace(base, **words)
+    found = replace(base, **words, full_track="wait" if reading == "site" else "attack")
     # A word whose ground another setting has taken away says nothing.
     if found.siege_engines == "off":
         found = replace(found, siege_engine_limit="two")
@@ -75,24 +79,53 @@ def switches_of(settings: Mapping[str, bool], base: Switches) -> Switches:
     return replace(base, tiebreak=tiebreak, tides_of_battle="on" if tides else "off")
 
 
-def charter_of(log: r.Log) -> tuple[Charter, list[r.Problem]]:
-    """The charter that a log was played by, and what in its settings could not be taken up."""
-    variations = variations_of(log.settings)
+def charter_of(log: r.Log, reading: Reading = "site") -> tuple[Charter, list[r.Problem]]:
+    """The charter that a log was played by, and what in its settings could not be taken up.
+
+    Games of the site show what no setting names: Dark Wings, Dark Words pays for ports, a full wildling track waits
+    for a card, and on the first edition's board supply begins with the barrels of the starting areas, and Crackclaw
+    Point lies on The Narrow Sea.
+    """
+    variations = variations_of(log.settings, reading)
     preset = next((name for name, one in PRESETS.items() if one.variations == variations), "second-edition")
     problems = [
         r.Problem(0, "setting-not-played", name, "played without it") for name in NOT_PLAYED if log.settings.get(name)
     ]
     houses, seats = _houses(log, compose(variations).players, tuple(compose(variations).player_counts))
+    base = Switches(dark_wings_ports="yes" if reading == "site" else "no")
     charter = Charter(
         edition=preset,
         houses=houses,
-        switches=switches_of(log.settings, PRESETS[preset].switches),
+        switches=switches_of(log.settings, base),
         seats=seats,
         chance="imposed",
     )
     if variations not in (AS_PRINTED,):
         charter = replace(charter, variations=variations)
+    if reading == "site" and variations.map == "first":
+        charter = replace(charter, tables={**_starting_supply(variations), **_borders(variations)})
     return charter, problems
+
+
+def _starting_supply(variations: Variations) -> dict[str, Any]:
+    """Barrels in the areas where each House starts, as the organiser's own values."""
+    edition = compose(variations)
+    own = {}
+    for place, house in enumerate(edition.tables.houses):
+        icons = sum(edition.board[area].supply for area in house.units if area in edition.board)
+        if icons != house.supply:
+            own[f"/houses/{place}/supply"] = icons
+    return own
+
+
+SITE_BORDERS: tuple[tuple[AreaId, AreaId], ...] = (("crackclaw-point", "the-narrow-sea"),)
+"""Borders that the first edition's board has at the site's tables, and that our source for it leaves out."""
+
+
+def _borders(variations: Variations) -> dict[str, Any]:
+    links = compose(variations).tables.links
+    missing = [list(link) for link in SITE_BORDERS if link not in links]
+    return {"/links": [*map(list, links), *missing]} if missing else {}
 
 
 def _houses(
@@ -104,9 +137,13 @@ def _houses(
         house = getattr(entry.record, "house", None)
         if house and (entry.player or house not in told):
             told[house] = told.get(house) or entry.player
-        for other in (*getattr(entry.record, "power", {}).keys(),) if isinstance(
-            getattr(entry.record, "power", None), dict
-        ) else getattr(entry.record, "order", ()) if isinstance(entry.record, r.TrackOrdered) else ():
+        for other in (
+            (*getattr(entry.record, "power", {}).keys(),)
+            if isinstance(getattr(entry.record, "power", None), dict)
+            else getattr(entry.record, "order", ())
+            if isinstance(entry.record, r.TrackOrdered)
+            else ()
+        ):
             told.setdefault(other, "")
     fitting = [count for count in sorted(counts) if set(told) <= set(players(count).houses)]
     houses = tuple(sorted(players(fitting[0] if fitting else max(counts)).houses))

@@ -15,7 +15,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from domain.kernel.commands import Command
 from domain.kernel.decision import Decision
 from domain.kernel.facts import Fact
 from domain.kernel.refusal import Refusal
@@ -26,9 +25,9 @@ from domain.thrones.edition import Edition
 from domain.thrones.interchange.following.answers import MARCHES, Pages, answer, killed
 from domain.thrones.interchange.following.decks import Dealt
 from domain.thrones.interchange.following.forecast import Forecast
-from domain.thrones.interchange.following.hypothesis import Chain, Hypothesis, Misfit, OutOfEntries, Step, with_
+from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, OutOfEntries, Step, with_
 from domain.thrones.interchange.following.musters import weighed
-from domain.thrones.interchange.following.orders import Demands, as_tokens, demands, lay
+from domain.thrones.interchange.following.orders import as_tokens, demands, lay
 from domain.thrones.interchange.following.support import Change, changes_for
 from domain.thrones.interchange.logs import records as r
 from domain.thrones.pieces import AreaId, HouseId, Units, plus, size
@@ -114,7 +113,8 @@ class Follower:
             return self._horde(here, first)
         if first.kind == "consolidate":
             step = answer(self.pages, here, first)
-            return with_(self._rule(here, step), mustering=step.entry)
+            musters = isinstance(step.command, c.Consolidate) and step.command.use == "muster"
+            return with_(self._rule(here, step), mustering=step.entry if musters else 0)
         return self._rule(here, answer(self.pages, here, first))
 
     def _decide(self, here: Hypothesis, step: Step) -> tuple[Hypothesis, tuple[Fact, ...]]:
@@ -125,7 +125,9 @@ class Follower:
         try:
             ruling = THRONES.decide(here.state, step.command)
         except Refusal as refusal:
-            raise Misfit("refused", step.entry, f"{refusal.code} {refusal.params}", getattr(step.command, "house", "")) from refusal
+            raise Misfit(
+                "refused", step.entry, f"{refusal.code} {refusal.params}", getattr(step.command, "house", "")
+            ) from refusal
         return here.take(ruling.state, step), ruling.facts
 
     def _rule(self, here: Hypothesis, step: Step) -> Hypothesis:
@@ -155,7 +157,9 @@ class Follower:
 
     def _round(self, here: Hypothesis) -> list[r.Entry]:
         return [
-            entry for entry in self.pages.by_round.get(here.state.round, ()) if entry.phase not in ("WESTEROS", "PLANNING")
+            entry
+            for entry in self.pages.by_round.get(here.state.round, ())
+            if entry.phase not in ("WESTEROS", "PLANNING")
         ]
 
     def _plan(self, here: Hypothesis, questions: Iterable[Decision[Any]]) -> Hypothesis:
@@ -219,7 +223,9 @@ class Follower:
         if found is None:
             if not self.pages.goes_on(here):
                 raise OutOfEntries
-            raise Misfit("march-left", 0, f"{question.player} has a March order that the log does not tell of", question.player)
+            raise Misfit(
+                "march-left", 0, f"{question.player} has a March order that the log does not tell of", question.player
+            )
         entry, record = found
         if record.house != question.player:
             raise Misfit("turn", entry.number, f"it is the turn of {question.player}", question.player, record.area)
@@ -237,7 +243,10 @@ class Follower:
                 continue
         attack = record.attack if isinstance(record, r.Marched) else None
         if attack is not None and first.kind in ("battle", "retreat"):
-            lost = next((one.record.house for one in self.pages.battles[entry.number] if isinstance(one.record, r.BattleLost)), "")
+            lost = next(
+                (one.record.house for one in self.pages.battles[entry.number] if isinstance(one.record, r.BattleLost)),
+                "",
+            )
             winner = attack.defender if lost == attack.house else attack.house
             raise Misfit("battle", first.entry, first.what, winner, attack.area, lost)
         raise first
@@ -318,8 +327,11 @@ class Follower:
 
     def _otherwise(self, here: Hypothesis, entry: r.Entry, first: Misfit) -> Iterator[Hypothesis]:
         """Other hidden orders and declarations of support that the battle may have been fought with."""
+        yield from self._retreats_otherwise(here, entry)
         tried = 0
-        options = changes_for(self.rules.game(here.state), here, self.edition, entry, self.pages.battles.get(entry.number, ()))
+        options = changes_for(
+            self.rules.game(here.state), here, self.edition, entry, self.pages.battles.get(entry.number, ())
+        )
         for count in (1, 2, 3):
             for change in _combined(options, count):
                 if tried >= MOST_TRIES:
@@ -332,8 +344,30 @@ class Follower:
                 words = {area: word for one in change for area, word in one.words.items()}
                 yield with_(other, words=words)
 
+    def _retreats_otherwise(self, here: Hypothesis, entry: r.Entry) -> Iterator[Hypothesis]:
+        """Power tokens of others that open or close a way to retreat, left or not left earlier."""
+        told = next(
+            (one for one in self.pages.battles.get(entry.number, ()) if isinstance(one.record, r.BattleLost)), None
+        )
+        if told is None or not isinstance(entry.record, r.Marched) or entry.record.attack is None:
+            return
+        record: Any = told.record
+        latest = {area: number for number, (_, area) in sorted(here.vacated.items())}
+        near = self.edition.board.neighbours.get(entry.record.attack.area, ())
+        for area in (record.to,) if record.to else near:
+            number = latest.get(area)
+            if number is None or area in here.state.units:
+                continue
+            owner = here.vacated[number][0]
+            if owner != record.house and here.left[number] == bool(record.to):
+                other = self._with_tokens(here, owner, (number,))
+                if other is not None:
+                    yield other
+
     def _compare_battle(self, entry: r.Entry, facts: list[Fact]) -> None:
-        told = next((one for one in self.pages.battles.get(entry.number, ()) if isinstance(one.record, r.BattleLost)), None)
+        told = next(
+            (one for one in self.pages.battles.get(entry.number, ()) if isinstance(one.record, r.BattleLost)), None
+        )
         decided = next((fact for fact in facts if isinstance(fact, f.CombatDecided)), None)
         if told is None:
             if decided is not None:
@@ -356,7 +390,11 @@ class Follower:
                 to = fact.to
         if lost != record.killed:
             raise Misfit("battle", told.number, f"killed {lost} instead of {record.killed}", record.house)
-        if (to is None) != (record.how in ("stuck", "lost")) or (to is not None and to != record.to):
+        # A beaten attacker "withdraws" to his origin even when nobody is left to do so.
+        nobody_left = to is None and record.how == "withdrew" and record.house == decided_attacker(facts)
+        if not nobody_left and (
+            (to is None) != (record.how in ("stuck", "lost")) or (to is not None and to != record.to)
+        ):
             raise Misfit("battle", told.number, f"withdrew to {to} instead of {record.to}", record.house)
 
     # Musters
@@ -435,7 +473,9 @@ class Follower:
             for other in self._other_ways(point, misfit):
                 self.points = list(points[:number])
                 try:
-                    found = self._reach(with_(self._rule(point.before, Step(other, point.entry, ("muster-places",)))), goal)
+                    found = self._reach(
+                        with_(self._rule(point.before, Step(other, point.entry, ("muster-places",)))), goal
+                    )
                 except (Misfit, OutOfEntries):
                     continue
                 if found is not None:
@@ -491,16 +531,35 @@ class Follower:
                     if isinstance(record, r.SupplyCounted) and record.house == fact.house:
                         ours = min(sum(fact.icons.values()), self.edition.constants.supply_maximum)
                         if ours != record.supply:
-                            return Misfit("supply", entry.number, f"{record.house} has {ours}", record.house, str(record.supply - ours))
-            elif isinstance(fact, f.PowerChanged) and fact.by > 0 and step in ("w2-game-of-thrones", "w2-dark-wings-dark-words"):
+                            return Misfit(
+                                "supply",
+                                entry.number,
+                                f"{record.house} has {ours}",
+                                record.house,
+                                str(record.supply - ours),
+                            )
+            elif (
+                isinstance(fact, f.PowerChanged)
+                and fact.by > 0
+                and step in ("w2-game-of-thrones", "w2-dark-wings-dark-words")
+            ):
                 gained[fact.house] = gained.get(fact.house, 0) + fact.by
-            elif isinstance(fact, f.WesterosCardResolved) and step in ("w2-game-of-thrones", "w2-dark-wings-dark-words"):
+            elif isinstance(fact, f.WesterosCardResolved) and step in (
+                "w2-game-of-thrones",
+                "w2-dark-wings-dark-words",
+            ):
                 for entry in self.pages.by_round.get(number, ()):
                     if isinstance(entry.record, r.GameOfThronesPower):
                         for house in self.charter.houses:
                             differs = entry.record.power.get(house, 0) - gained.get(house, 0)
                             if differs:
-                                return Misfit("income", entry.number, f"{house} gained {gained.get(house, 0)}", house, str(differs))
+                                return Misfit(
+                                    "income",
+                                    entry.number,
+                                    f"{house} gained {gained.get(house, 0)}",
+                                    house,
+                                    str(differs),
+                                )
         return None
 
     def _tokens_otherwise(self, here: Hypothesis, misfit: Misfit) -> Iterator[Hypothesis]:
@@ -557,6 +616,10 @@ class Follower:
         announce_control(edited)
         announce_victory_markers(edited)
         return with_(here, state=edited.state, left=flags)
+
+
+def decided_attacker(facts: Iterable[Fact]) -> HouseId:
+    return next((fact.attacker for fact in facts if isinstance(fact, f.CombatBegan)), "")
 
 
 def _combined(options: list[Change], count: int) -> Iterator[tuple[Change, ...]]:

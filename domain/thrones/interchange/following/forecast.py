@@ -45,7 +45,9 @@ class Way:
 
     __slots__ = ("control", "forces", "limit", "origin", "wrong")
 
-    def __init__(self, forces: Forces, control: frozenset[AreaId], limit: tuple[int, ...], origin: int, wrong: int) -> None:
+    def __init__(
+        self, forces: Forces, control: frozenset[AreaId], limit: tuple[int, ...], origin: int, wrong: int
+    ) -> None:
         self.forces = forces
         self.control = control
         self.limit = limit
@@ -56,7 +58,11 @@ class Way:
         return Way(dict(self.forces), self.control, self.limit, self.origin, self.wrong)
 
     def key(self) -> tuple[object, ...]:
-        return (tuple(sorted((area, count) for area, count in self.forces.items() if any(count))), self.control, self.limit)
+        return (
+            tuple(sorted((area, count) for area, count in self.forces.items() if any(count))),
+            self.control,
+            self.limit,
+        )
 
     def has(self, area: AreaId) -> bool:
         return any(self.forces.get(area, NOTHING))
@@ -213,7 +219,7 @@ class Forecast:
                     else:
                         events.extend(_clear(step.to) for step in record.steps)
                         if fight is not None and fight.defender == house:
-                            events.append(_there(self, fight.area))
+                            events.append(_there(self, fight.area, garrison=True))
                 case r.BattleLost() if fight is not None:
                     if record.house == house == fight.defender:
                         events.append(_beaten(fight, record))
@@ -228,6 +234,8 @@ class Forecast:
                 case r.AbilityResolved() if record.house == house:
                     events.extend(_raised(one.area) for one in record.effects if isinstance(one, r.UnitUpgraded))
                 case r.OrderGivenUp() | r.RavenReplaced() if record.house == house:
+                    events.append(_there(self, record.area))
+                case r.PowerTaken() if record.house == house:
                     events.append(_there(self, record.area))
                 case r.SpecialMustered() if record.house == house:
                     events.append(_there(self, record.area))
@@ -372,11 +380,12 @@ def _taken(area: AreaId) -> Event:
     return event
 
 
-def _there(forecast: Forecast, area: AreaId) -> Event:
-    is_home = area in forecast.board and forecast.board[area].home == forecast.house
+def _there(forecast: Forecast, area: AreaId, *, garrison: bool = False) -> Event:
+    """Units that must stand in an area; a garrison may be attacked without."""
+    may_be_empty = garrison and area in forecast.board and forecast.board[area].home == forecast.house
 
     def event(way: Way) -> None:
-        if not way.has(area) and not is_home:
+        if not way.has(area) and not may_be_empty:
             way.wrong += 1
 
     return event
@@ -433,9 +442,7 @@ def _icons(forecast: Forecast, told: int) -> Event:
     def event(way: Way) -> None:
         held = sum(board[area].supply for area in board.land if way.has(area) or board[area].home == house)
         most = sum(board[area].supply for area in board.land if way.has(area) or area in way.control)
-        if told < most_told and held > told:
-            way.wrong += 1
-        elif most < told:
+        if (told < most_told and held > told) or most < told:
             way.wrong += 1
 
     return event

@@ -27,6 +27,9 @@ QUIET: tuple[Kind, ...] = ("support-0", "defense-plus-1", "support-plus-1", "def
 ANY: tuple[Kind, ...] = (*QUIET, "consolidate", *MARCHES, *RAIDS, "consolidate-star")
 """For areas whose order went unresolved, because they were lost."""
 
+TAKES_ALONG = ("ser-loras-tyrell",)
+"""Cards that take the March order along into the area that was won (2E-HCT-5)."""
+
 MOST_NODES = 8_000
 
 Forced = Mapping[AreaId, tuple[Kind, ...]]
@@ -67,6 +70,8 @@ def demands(game: Game, entries: Sequence[r.Entry]) -> Demands:
     absent: list[tuple[int, HouseId, AreaId]] = []
     replaced: set[AreaId] = set()
     fight: r.Attack | None = None
+    cards: dict[HouseId, str] = {}
+    carried: dict[AreaId, AreaId] = {}
 
     def fix(area: AreaId, kinds: tuple[Kind, ...], house: HouseId | None = None, number: int = 0) -> None:
         owner = state.house_in(area)
@@ -96,15 +101,19 @@ def demands(game: Game, entries: Sequence[r.Entry]) -> Demands:
                 fix(record.area, (record.order,), None, entry.number)
                 unresolved.add(record.area)
             case r.OrderGivenUp():
-                fix(record.area, (record.order,), record.house, entry.number)
+                fix(carried.pop(record.area, record.area), (record.order,), record.house, entry.number)
             case r.Marched():
-                fix(record.area, MARCHES, record.house, entry.number)
-                fight = record.attack
+                fix(carried.pop(record.area, record.area), MARCHES, record.house, entry.number)
+                fight, cards = record.attack, {}
+            case r.CardChosen():
+                cards[record.house] = record.card
             case r.SpecialMustered() | r.PowerTaken():
                 fix(record.area, ("consolidate-star",), record.house, entry.number)
             case r.BattleLost() if fight is not None:
                 if record.house == fight.defender:
                     lost.add(fight.area)
+                    if cards.get(fight.house) in TAKES_ALONG:
+                        carried[fight.area] = fight.origin
             case r.AbilityResolved():
                 for effect in record.effects:
                     if isinstance(effect, r.OrderTakenOff):

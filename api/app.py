@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api import errors
 from api.desk import Desk
 from api.openapi import document
-from api.routes import arbiter, certificates, commands, forks, games, ledger, proof, reading, rules
+from api.routes import arbiter, certificates, charters, commands, forks, games, ledger, proof, reading, rules
 from api.watch import Watch
 from api.wire import JSON, to_bytes
 from worker.log import logger
@@ -37,6 +37,7 @@ ROUTERS = (
     proof.router,
     arbiter.router,
     certificates.router,
+    charters.router,
     rules.router,
 )
 GROUPS = ((PREFIX, ROUTERS), ("", (rules.health_router,)))

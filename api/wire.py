@@ -16,6 +16,7 @@ from domain.kernel.facts import Awaited
 from domain.kernel.joint import CloseShares
 from domain.thrones import options as o
 from domain.thrones.charter import Arbitration, Charter
+from domain.thrones.charters import SECOND
 from domain.thrones.commands import AnyAnswer
 from domain.thrones.march_options import Marches
 from domain.thrones.notation import format_answer
@@ -70,6 +71,8 @@ NAMED: dict[str, tuple[Any, ...]] = {"Fact": (THRONES.fact_type, SealedFact)}
 class GameOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A game to be created.
 
+    ``edition`` is the preset to begin from, and ``switches`` what the table plays otherwise, by name (presets, names
+    and words are those of ``GET /v1/charters``). ``tables`` replaces data by the organiser's own: JSON Pointer → value.
     ``seats`` maps seat ids to Houses; without it every House gets a seat. With ``deal`` the Houses are dealt to the
     seats by chance. A ``seed`` (64 hexadecimal digits) makes every draw known to whoever gave it, and the charter
     says so. With imposed chance ``decks`` states the decks from the top. ``arbitration`` is what is agreed about
@@ -77,8 +80,9 @@ class GameOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """
 
     players: int
-    edition: str = "second-edition"
+    edition: str = SECOND
     switches: dict[str, str] = {}
+    tables: dict[str, Any] = {}
     seats: Annotated[dict[str, str], msgspec.Meta(min_length=1)] | None = None
     deal: bool = False
     game: str | None = None
@@ -114,7 +118,10 @@ class TokenIssues(msgspec.Struct, frozen=True):
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """A game as everybody may know it. ``parked``: it waits for the server's operator. ``origin`` is that of a fork."""
+    """A game as everybody may know it. ``parked``: it waits for the server's operator. ``origin`` is that of a fork.
+
+    ``drawn`` are the Houses that share a game which nobody has won.
+    """
 
     game: str
     version: int
@@ -130,6 +137,7 @@ class Summary(msgspec.Struct, frozen=True):
     winner: str | None
     ranking: tuple[Standing, ...]
     origin: Origin | None
+    drawn: tuple[str, ...] = ()
 
 
 class Notation(msgspec.Struct, frozen=True):

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from api.cli import arbiter, cases, diff, fork, play, proof, read, record, server, tools
+from api.cli import arbiter, cases, charters, diff, fork, play, proof, read, record, server, tools
 from api.cli.common import BUG, INTERRUPTED, USAGE, Failure, Out, failure
 from domain.thrones.charter import ENGINE
 from worker import log
@@ -56,6 +56,7 @@ app.command("submit")(play.submit)
 app.command("deadline")(play.deadline)
 app.command("token")(play.token)
 app.command("games")(play.games)
+app.command("charter")(charters.charter)
 app.command("show")(read.show)
 app.command("log")(read.log)
 app.command("replay")(read.replay)

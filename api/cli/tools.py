@@ -16,17 +16,30 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from api.cli.common import DISAGREES, Failure, Json, Out, plain, usage
+from api.cli.common import (
+    DISAGREES,
+    EditionName,
+    Failure,
+    Json,
+    Out,
+    OwnTables,
+    Players,
+    SwitchWords,
+    plain,
+    usage,
+)
 from api.cli.place import Place, place
-from api.cli.play import settings
-from api.cli.read import picture
+from api.cli.play import ordered, settings
+from api.cli.read import ending, picture
 from api.tokens import Caller
 from domain.kernel.commands import Command
 from domain.kernel.decision import Decision
 from domain.thrones.bots import TEMPERAMENTS, Bot
-from domain.thrones.charter import Charter, Switches
+from domain.thrones.charter import Charter
+from domain.thrones.charters import SECOND, in_one_line
 from domain.thrones.coverage import Exemption, Row, coverage, missing
-from domain.thrones.editions.second import SECOND_EDITION
+from domain.thrones.edition import Edition
+from domain.thrones.editions.composed import edition_of
 from domain.thrones.interchange.traces import EXPLANATIONS, Difference, Report, replay
 from domain.thrones.prose import Prose
 from domain.thrones.rulebook import parse_rules
@@ -44,9 +57,11 @@ Answerer = Callable[[State, Decision[Any]], Command]
 
 
 def sample(
-    players: Annotated[int, typer.Option(help="How many play.")] = 6,
+    players: Players = None,
     seed: Annotated[int, typer.Option(help="The number of the game: draws and choices follow from it.", min=0)] = 1,
-    switch: Annotated[list[str], typer.Option(help="A switch of the charter, such as tides-of-battle=on.")] = [],  # noqa: B006 - typer copies it
+    edition: EditionName = SECOND,
+    switch: SwitchWords = [],  # noqa: B006 - typer copies it
+    tables: OwnTables = "",
     temperament: Annotated[
         list[str], typer.Option(help=f"How the bots feel, in turn: {', '.join(TEMPERAMENTS)}; drawn without it.")
     ] = [],  # noqa: B006 - typer copies it
@@ -58,36 +73,39 @@ def sample(
 ) -> None:
     """Let bots play a whole game, in process or through a store, and print how it ends."""
     out = Out(json)
-    if players not in SECOND_EDITION.player_counts:
-        raise usage(f"The game is for {', '.join(map(str, SECOND_EDITION.player_counts))} players, not for {players}.")
-    houses = tuple(sorted(SECOND_EDITION.players(players).houses))
-    moods = _temperaments(temperament, houses, seed)
-    answer = _answerer(moods, seed)
+    charter = msgspec.structs.replace(ordered(edition, players, switch, tables), chance="stated")
+    played = edition_of(charter)
+    moods = _temperaments(temperament, charter.houses, seed)
+    answer = _answerer(played, moods, seed)
     began = time.perf_counter()
-    with out.progress("Round", SECOND_EDITION.constants.rounds) as progress:
+    with out.progress("Round", played.constants.rounds) as progress:
         if store or data:
             with place(data, store, queue, may_begin=True) as here:
-                name = game or f"sample-{players}-{seed}"
-                state, entries = _through(here, name, players, settings(switch), seed, answer, progress)
+                name = game or _name(charter, seed)
+                state, entries = _through(here, name, charter, settings(switch), seed, answer, progress)
         else:
             name = ""
-            state, entries = _in_process(_charter(houses, switch), seed, answer, progress)
+            state, entries = _in_process(charter, seed, answer, progress)
     seconds = time.perf_counter() - began
-    assert state.winner is not None, "a game ends"
+    assert state.is_over, "a game ends"
     seen = view(state, None)
     out.say(picture(seen))
     out.say()
-    out.say(f"{Prose(SECOND_EDITION).name(state.winner)} wins in round {state.round}, after {entries} entries.", "bold")
+    how = f"{ending(Prose(played), state)[:-1]} in round {state.round}, after {entries} entries."
+    out.say(how, "bold")
+    if line := in_one_line(charter):
+        out.say(line)
     out.say("Temperaments: " + ", ".join(f"{house} {mood}" for house, mood in moods.items()))
     if name:
         out.say(f"The game is in the store as {name}.")
     out.document(
         {
             "game": name or None,
-            "players": players,
+            "players": len(charter.houses),
             "seed": seed,
             "temperaments": moods,
             "winner": state.winner,
+            "drawn": list(state.drawn or ()),
             "round": state.round,
             "entries": entries,
             "ranking": state.ranking,
@@ -97,12 +115,10 @@ def sample(
     )
 
 
-def _charter(houses: tuple[str, ...], switch: list[str]) -> Charter:
-    try:
-        switches = msgspec.convert(settings(switch), Switches)
-    except msgspec.ValidationError as error:
-        raise usage(f"The switches cannot be set so: {error}.") from error
-    return Charter("second-edition", houses, switches, chance="stated")
+def _name(charter: Charter, seed: int) -> str:
+    """The id of a sample: by its preset, unless that is the one that nobody has to name."""
+    preset = "" if charter.edition == SECOND else f"{charter.edition}-"
+    return f"sample-{preset}{len(charter.houses)}-{seed}"
 
 
 def _temperaments(wanted: list[str], houses: tuple[str, ...], seed: int) -> dict[str, str]:
@@ -114,11 +130,9 @@ def _temperaments(wanted: list[str], houses: tuple[str, ...], seed: int) -> dict
     return {house: wanted[place % len(wanted)] if wanted else drawn[place] for place, house in enumerate(houses)}
 
 
-def _answerer(moods: dict[str, str], seed: int) -> Answerer:
+def _answerer(edition: Edition, moods: dict[str, str], seed: int) -> Answerer:
     chance = random.Random(f"rookery/sample/{seed}/play")
-    bots = {
-        house: Bot(TEMPERAMENTS[mood], SECOND_EDITION.board, SECOND_EDITION.tokens) for house, mood in moods.items()
-    }
+    bots = {house: Bot(TEMPERAMENTS[mood], edition.board, edition.tokens) for house, mood in moods.items()}
     return lambda state, decision: bots[decision.player].answer(state, decision, chance.randrange)
 
 
@@ -136,7 +150,7 @@ def _in_process(charter: Charter, seed: int, answer: Answerer, progress: Callabl
 def _through(
     here: Place,
     game: str,
-    players: int,
+    charter: Charter,
     switches: dict[str, str],
     seed: int,
     answer: Answerer,
@@ -144,7 +158,12 @@ def _through(
 ) -> tuple[State, int]:
     """The same game, every answer through inbox, worker and ledger."""
     made = here.desk.create(
-        edition="second-edition", players=players, switches=switches, game=game, seed=f"{seed:064x}"
+        edition=charter.edition,
+        players=len(charter.houses),
+        switches=switches,
+        tables=charter.tables or None,
+        game=game,
+        seed=f"{seed:064x}",
     )
     here.ruling(made.receipt)
     seat_of = {house: seat for seat, house in made.seats.items()}

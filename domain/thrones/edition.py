@@ -95,7 +95,8 @@ class Assumption(msgspec.Struct, frozen=True):
 
     ``confidence`` is ``unknown`` where nothing was found at all, ``inferred`` where it follows from something else,
     and ``single-source`` where one source stands alone or sources differ. ``where`` has JSON pointers into the tables;
-    those of the extras lead into the first edition's tables with every extra put in.
+    those of the extras lead into the first edition's tables with every extra put in. ``when`` says for which words of
+    the variations a table plays by it, ``players`` with how many Houses, where not with any number.
     """
 
     id: str
@@ -103,6 +104,8 @@ class Assumption(msgspec.Struct, frozen=True):
     text: str
     confidence: Literal["unknown", "inferred", "single-source"]
     where: tuple[str, ...]
+    when: dict[str, tuple[str, ...]]
+    players: tuple[int, ...] = ()
 
 
 class Tables(msgspec.Struct, frozen=True):

@@ -8,6 +8,7 @@ from typing import Any
 from domain.kernel import docket
 from domain.kernel import facts as kernel
 from domain.thrones import facts as f
+from domain.thrones.charter import Charter
 from domain.thrones.edition import Edition
 from domain.thrones.notation import format_answer
 from domain.thrones.pieces import FOOTMEN_IN_SUPPORT, Units, in_order
@@ -49,6 +50,14 @@ class Prose:
             "wildlings": "the wildlings",
             "nights-watch": "the Night's Watch",
         }
+
+    @classmethod
+    def of_all(cls, *editions: Edition) -> Prose:
+        """Names of several editions, for what is told outside of a game; the first one prints what they share."""
+        prose = cls(editions[0])
+        for edition in editions[1:]:
+            prose.names = {**cls(edition).names, **prose.names}
+        return prose
 
     def name(self, word: str | None) -> str:
         """The printed name of an id."""
@@ -150,6 +159,14 @@ def _orders(p: Prose, x: f.OrdersRevealed) -> str:
     return "Orders are revealed. " + "; ".join(parts) + "."
 
 
+def _agreed(p: Prose, charter: Charter, what: str) -> str:
+    """What is played, and what its data takes for granted."""
+    about = {one.id: one.about for one in p.edition.tables.assumed}
+    assumed = [about.get(one, one.replace("-", " ")) for one in charter.assumed or ()]
+    granted = f" Assumed: {'; '.join(assumed)}." if assumed else ""
+    return f"A game of {p.edition.tables.name} {what}: {p.listed(charter.houses)}.{granted}"
+
+
 def _won(p: Prose, x: f.GameWon) -> str:
     areas = next((one.castles for one in x.ranking if one.house == x.winner), 7)
     why = f"controls {NUMBERS[areas]} Castles and Strongholds" if x.reason == "areas" else "leads after the last round"
@@ -207,8 +224,8 @@ SENTENCES: dict[type[kernel.Fact], Callable[[Prose, Any], str]] = {
     docket.SharesClosed: lambda p, x: "All parts of the seed are bound; now they are opened.",
     docket.ShareOpened: lambda p, x: f"Seat {x.seat} opens its part of the seed: {x.share}.",
     docket.ShareWithheld: lambda p, x: f"Seat {x.seat} withholds its part of the seed; the seed is made without it.",
-    f.GatheringBegan: lambda p, x: f"A game of {p.edition.tables.name} is agreed on: {p.listed(x.charter.houses)}.",
-    f.GameCreated: lambda p, x: f"A game of {p.edition.tables.name} begins: {p.listed(x.charter.houses)}.",
+    f.GatheringBegan: lambda p, x: _agreed(p, x.charter, "is agreed on"),
+    f.GameCreated: lambda p, x: _agreed(p, x.charter, "begins"),
     f.PositionStated: lambda p, x: f"The position is stated: {x.reason}.",
     f.NeutralForcePlaced: lambda p, x: (
         f"{p.name(x.area)} is impassable."

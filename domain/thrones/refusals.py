@@ -7,6 +7,7 @@ from typing import Any
 
 from domain.thrones.notation import short_order
 from domain.thrones.prose import Prose
+from domain.thrones.variations import NAMED
 
 Params = Mapping[str, Any]
 
@@ -120,6 +121,34 @@ def _unknown(what: str, field: str) -> Callable[[Prose, Params], str]:
     return write
 
 
+def _meant(x: Params) -> str:
+    return f" Did you mean {_or(x['suggestions'])}?" if x["suggestions"] else ""
+
+
+def _readings(switch: str) -> str:
+    return "; ".join(f"{word}, {means}" for word, means in NAMED[switch].readings.items())
+
+
+def _unknown_switch(p: Prose, x: Params) -> str:
+    if "problem" in x:
+        return f"The switches cannot be set so: {x['problem']}."
+    return f"There is no switch “{x['switch']}”.{_meant(x)} There are {', '.join(x['known'])}."
+
+
+def _unfit(p: Prose, x: Params) -> str:
+    said, needed = NAMED[x["variation"]], NAMED[x["needs"]]
+    means = "; ".join(f"{word}, {needed.readings[word]}" for word in x["words"])
+    return (
+        f"{said.name} = {x['word']} ({said.about}) needs {needed.name} = {_or(x['words'])} ({needed.about}: {means})."
+    )
+
+
+def _own_table(p: Prose, x: Params) -> str:
+    if "pointer" in x:
+        return f"The tables have nothing at “{x['pointer']}” to be replaced: {x['problem']}."
+    return f"The own tables ({', '.join(x['pointers'])}) cannot be played by: {x['problem']}."
+
+
 SENTENCES: dict[str, Callable[[Prose, Params], str]] = {
     # Arbiters and appeals
     "no-such-entry": lambda p, x: f"There is no entry {x['entry']} to go back to; the last one is {x['last']}.",
@@ -177,8 +206,16 @@ SENTENCES: dict[str, Callable[[Prose, Params], str]] = {
     "house-not-in-play": lambda p, x: f"{p.name(x['house'])} is not in this game, but {p.listed(x['houses'])} are.",
     # The charter
     "unknown-edition": _unknown("edition", "edition"),
-    "unknown-switch": lambda p, x: f"The switches cannot be set so: {x['problem']}.",
+    "unknown-switch": _unknown_switch,
+    "unknown-word": lambda p, x: (
+        f"{x['switch']} cannot be “{x['word']}”.{_meant(x)} It is {_or(x['known'])}: {_readings(x['switch'])}."
+    ),
+    "variations-do-not-fit": _unfit,
+    "own-table-unfit": _own_table,
     "wrong-number-of-players": _players,
+    "home-out-of-play": lambda p, x: (
+        f"{p.name(x['house'])} cannot play: nobody may enter {p.name(x['area'])} at this table."
+    ),
     "houses-do-not-fit": lambda p, x: f"So many players have {p.listed(x['allowed'])}.",
     "houses-not-in-order": lambda p, x: "The Houses of a charter stand in ascending order.",
     "seats-do-not-fit": lambda p, x: f"Every House needs one seat: {p.listed(x['houses'])}.",

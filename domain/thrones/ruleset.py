@@ -41,7 +41,7 @@ from domain.kernel.ruleset import (
     rule_on,
     state_draws,
 )
-from domain.thrones.charter import ENGINE, Charter
+from domain.thrones.charter import AS_PRINTED, ENGINE, Charter
 from domain.thrones.commands import AnyAnswer, HouseAnswer
 from domain.thrones.edition import Edition
 from domain.thrones.editions.composed import compose, edition_of
@@ -54,6 +54,7 @@ from domain.thrones.invariants import problems
 from domain.thrones.known import check_names
 from domain.thrones.procedures.control import Consequences
 from domain.thrones.procedures.setup import Play
+from domain.thrones.prose import Prose
 from domain.thrones.start import Gather, Start
 from domain.thrones.state import Hidden, State
 from domain.thrones.variations import PRESETS, check_variations
@@ -61,6 +62,9 @@ from domain.thrones.view import view
 
 EDITIONS: dict[str, Edition] = {name: compose(preset.variations) for name, preset in PRESETS.items()}
 """What each preset plays by; a charter may differ from all of them (:func:`edition_of`)."""
+
+NAMES = Prose.of_all(*EDITIONS.values())
+"""Sentences for what is refused outside of any game."""
 
 ACTS = (Rewind, Correct, FileAppeal, RuleOnAppeal, Amend, ReadSecrets)
 """Commands of the arbiter, and the appeal that brings a matter before him."""
@@ -265,9 +269,9 @@ class Thrones:
         if state.charter.edition:
             raise Refusal("already-started")
         check_charter(command.charter)
-        if command.charter.chance != "imposed" and not _is_seed(command.seed):
-            raise Refusal("seed-missing", ("2E-GEN-17",))
         game = rules_by(command.charter).game(state)
+        if command.charter.chance != "imposed" and not _is_seed(command.seed):
+            raise Refusal("seed-missing", game.edition.law.cite(("2E-GEN-17",)))
         charter = _dealt(command) if command.deal else command.charter
         game.emit(GameCreated(charter=charter), "2E-SET-1", "2E-SET-2", "2E-GEN-1")
         if command.origin is not None:
@@ -289,9 +293,9 @@ class Thrones:
         if state.charter.edition or state.docket.joint is not None:
             raise Refusal("already-started")
         check_charter(command.charter)
-        if command.charter.chance == "imposed" or not _is_seed(command.seed):
-            raise Refusal("seed-missing", ("2E-GEN-17",))
         game = rules_by(command.charter).game(state)
+        if command.charter.chance == "imposed" or not _is_seed(command.seed):
+            raise Refusal("seed-missing", game.edition.law.cite(("2E-GEN-17",)))
         game.emit(GatheringBegan(charter=command.charter, deal=command.deal), "2E-SET-1", "2E-GEN-17")
         game.emit(SharesWanted(seats=tuple(sorted(command.charter.seats))), "2E-GEN-17")
         game.seal_seed(command.seed)
@@ -368,8 +372,16 @@ def check_charter(charter: Charter) -> None:
     """Raise a refusal for a charter that no game can be played by (2E-SET-1, section 0.4)."""
     if charter.edition not in PRESETS:
         raise Refusal("unknown-edition", unknown=True, edition=charter.edition, known=sorted(PRESETS))
+    check_variations(charter.variations or AS_PRINTED)
     edition = edition_of(charter)
-    check_variations(edition.variations)
+    try:
+        _check_table(charter, edition)
+    except Refusal as refusal:
+        raise edition.law.of_refusal(refusal) from None
+
+
+def _check_table(charter: Charter, edition: Edition) -> None:
+    """Houses and seats."""
     unknown = sorted(set(charter.houses) - set(edition.houses))
     if unknown:
         raise Refusal("unknown-house", ("2E-SET-1",), unknown=True, houses=unknown, known=sorted(edition.houses))
@@ -378,6 +390,10 @@ def check_charter(charter: Charter) -> None:
     if sorted(charter.houses) != sorted(edition.players(len(charter.houses)).houses):
         table = edition.players(len(charter.houses)).houses
         raise Refusal("houses-do-not-fit", ("2E-SET-1",), houses=sorted(charter.houses), allowed=sorted(table))
+    closed = edition.players(len(charter.houses)).impassable
+    for house in charter.houses:
+        if edition.houses[house].home in closed:
+            raise Refusal("home-out-of-play", ("2E-FEW-2",), house=house, area=edition.houses[house].home)
     if tuple(sorted(charter.houses)) != charter.houses:
         raise Refusal("houses-not-in-order", ("2E-GEN-16",), houses=sorted(charter.houses))
     if charter.seats and sorted(charter.seats.values()) != sorted(charter.houses):
@@ -387,7 +403,8 @@ def check_charter(charter: Charter) -> None:
 def _dealt(command: Start) -> Charter:
     """The charter with its Houses dealt to the seats by chance (2E-SET-2)."""
     if command.charter.chance == "imposed":
-        raise Refusal("dealing-needs-a-seed", ("2E-SET-2", "2E-GEN-17"))
+        law = edition_of(command.charter).law
+        raise Refusal("dealing-needs-a-seed", law.cite(("2E-SET-2", "2E-GEN-17")))
     seats = sorted(command.charter.seats)
     houses = shuffled(command.seed, "seats/set-up", command.charter.houses)
     return msgspec.structs.replace(command.charter, seats=dict(zip(seats, houses, strict=True)))

@@ -5,12 +5,13 @@ The two books are two sets of readings (:data:`PRESETS`); a charter may take any
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import msgspec
 
-from domain.kernel.refusal import Refusal
+from domain.kernel.refusal import Problems, Refusal
 from domain.thrones.charter import AS_PRINTED, Switches, Variations
 
 
@@ -262,15 +263,81 @@ VARIATIONS: tuple[Variation, ...] = (
 
 BY_NAME: Mapping[str, Variation] = {variation.name: variation for variation in VARIATIONS}
 
+SWITCHES: tuple[Variation, ...] = (
+    Variation(
+        "tiebreak",
+        "ties at the end",
+        {
+            "errata": "most land areas, then supply, then the Iron Throne track",
+            "printed": "most Strongholds, then supply, then available Power, then the Iron Throne track",
+            "first-edition": "supply, then available Power; still equal, the game is drawn",
+        },
+    ),
+    Variation(
+        "tides-of-battle",
+        "Tides of Battle cards",
+        {"off": "are not used", "on": "each side of a combat draws one"},
+    ),
+    Variation(
+        "lannister-screen",
+        "the Ship that Lannister has in the port of Lannisport at the start, on the second edition's board",
+        {
+            "errata": "is there with any number of Houses",
+            "errata-4plus": "is there with four Houses or more",
+            "printed": "is not there",
+        },
+    ),
+    Variation(
+        "dark-wings-ports",
+        "Power from ports when Dark Wings, Dark Words pays for power icons",
+        {"no": "is not paid", "yes": "is paid"},
+    ),
+    Variation(
+        "massing-equal-hand",
+        "Massing on the Milkwater, when all cards in hand are of one strength",
+        {"refresh": "all are discarded and the hand is taken back", "keep": "nothing is discarded"},
+    ),
+    Variation(
+        "ships-vs-salladhor",
+        "Salladhor Saan against Victarion Greyjoy",
+        {"zero": "Ships count 0", "turn-order": "both texts apply in turn order"},
+    ),
+    Variation(
+        "mace-last-unit",
+        "Mace Tyrell, when he destroys the opponent's last unit",
+        {"continue": "the combat goes on with support, orders and cards", "end": "the combat ends at once"},
+    ),
+    Variation(
+        "token-after-empty-win",
+        "a Power token in an area that is won but that no unit enters",
+        {"stays": "stays, and a home shield keeps its effect", "removed": "goes; nobody controls the area"},
+    ),
+    Variation(
+        "attacker-retreat-supply",
+        "an attacker whose retreat exceeds his supply or a port",
+        {"enforce": "destroys as many of the retreating units as needed", "ignore": "may exceed it"},
+    ),
+    Variation(
+        "support-unit",
+        "a House with several Support orders",
+        {"per-order": "declares for each order alone", "per-house": "declares once for all its orders"},
+    ),
+)
+"""The switches of section 0.4, told like the variations: to whoever plays, both are words of one agreement."""
+
+NAMED: Mapping[str, Variation] = {one.name: one for one in (*SWITCHES, *VARIATIONS)}
+"""Everything that a table can say otherwise, by name."""
+
 
 @dataclass(frozen=True)
 class Preset:
-    """A charter to begin from."""
+    """A charter to begin from. ``is_book``: it is what a rulebook says, not what a table has made of two."""
 
     id: str
     name: str
     variations: Variations
     switches: Switches
+    is_book: bool = False
 
 
 FIRST_EDITION = Variations(
@@ -307,13 +374,18 @@ MIXED_FOUR = Variations(
 
 PRESETS: Mapping[str, Preset] = {
     "second-edition": Preset(
-        "second-edition", "A Game of Thrones: The Board Game, Second Edition", AS_PRINTED, Switches()
+        "second-edition",
+        "A Game of Thrones: The Board Game, second edition",
+        AS_PRINTED,
+        Switches(),
+        is_book=True,
     ),
     "first-edition": Preset(
         "first-edition",
         "A Game of Thrones: The Board Game, first edition",
         FIRST_EDITION,
         Switches(tiebreak="first-edition"),
+        is_book=True,
     ),
     "mixed-four": Preset(
         "mixed-four",
@@ -325,9 +397,35 @@ PRESETS: Mapping[str, Preset] = {
 }
 
 
-def words_of(variations: Variations) -> dict[str, str]:
-    """Every variation by name with the word that is chosen."""
-    return {info.encode_name: getattr(variations, info.name) for info in msgspec.structs.fields(Variations)}
+def words_of(agreed: Variations | Switches) -> dict[str, str]:
+    """Every variation, or switch, by name with the word that is chosen."""
+    return {info.encode_name: getattr(agreed, info.name) for info in msgspec.structs.fields(type(agreed))}
+
+
+def chosen(preset: Preset, words: Mapping[str, str]) -> tuple[Variations, Switches]:
+    """What a preset plays with some words said otherwise: switches and variations, by name.
+
+    Raises Refusal ``unknown-switch`` or ``unknown-word`` with what may have been meant, ``variations-do-not-fit``.
+    """
+    agreed = words_of(preset.variations) | words_of(preset.switches)
+    for written, word in words.items():
+        name = written.replace("_", "-").lower()
+        if name not in NAMED:
+            close = difflib.get_close_matches(name[:40], list(NAMED), 3, 0.6)
+            raise Refusal("unknown-switch", unknown=True, switch=written[:40], suggestions=close, known=list(NAMED))
+        readings = list(NAMED[name].readings)
+        if word not in readings:
+            close = difflib.get_close_matches(str(word)[:40], readings, 1, 0.6)
+            raise Refusal(
+                "unknown-word", unknown=True, switch=name, word=str(word)[:40], suggestions=close, known=readings
+            )
+        agreed[name] = word
+    own = {one.name for one in SWITCHES}
+    printed = words_of(AS_PRINTED)  # left out, so that one agreement is always written in the same bytes
+    differing = {name: word for name, word in agreed.items() if name not in own and word != printed[name]}
+    variations = msgspec.convert(differing, Variations)
+    check_variations(variations)
+    return variations, msgspec.convert({name: word for name, word in agreed.items() if name in own}, Switches)
 
 
 def first_topics(variations: Variations) -> frozenset[str]:
@@ -352,6 +450,8 @@ def unmet(variations: Variations) -> Iterator[tuple[str, str, str, tuple[str, ..
 
 
 def check_variations(variations: Variations) -> None:
-    """Raise a refusal when the variations do not fit together."""
+    """Raise a refusal that names everything that does not fit together."""
+    problems = Problems()
     for name, word, other, fitting in unmet(variations):
-        raise Refusal("variations-do-not-fit", variation=name, word=word, needs=other, words=list(fitting))
+        problems.add("variations-do-not-fit", (), variation=name, word=word, needs=other, words=list(fitting))
+    problems.refuse()

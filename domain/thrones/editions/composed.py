@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
@@ -15,8 +15,9 @@ from domain.kernel.refusal import Refusal
 from domain.thrones.cards import house_cards, westeros_cards, wildling_cards
 from domain.thrones.cards.westeros_cards import RainsOnFootmen
 from domain.thrones.charter import AS_PRINTED, Charter, Variations
-from domain.thrones.edition import Chapters, Edition, HouseFigures, PlayerCount, Tables
+from domain.thrones.edition import Assumption, Chapters, Edition, HouseFigures, PlayerCount, Tables
 from domain.thrones.editions.extras import EXTRAS
+from domain.thrones.editions.own import problems_of
 from domain.thrones.law import Correspondence, Law
 from domain.thrones.pieces import AreaId, Units, plus
 from domain.thrones.procedures.abilities import Abilities
@@ -40,7 +41,7 @@ from domain.thrones.procedures.support import CallForSupport
 from domain.thrones.procedures.westeros_phase import WesterosPhase
 from domain.thrones.procedures.wildling_assault import WildlingAssault
 from domain.thrones.procedures.wildlings import WildlingAttack
-from domain.thrones.variations import first_topics, second_alone
+from domain.thrones.variations import FIRST_EDITION, first_topics, second_alone, words_of
 
 _here = files(__package__)
 
@@ -131,6 +132,7 @@ def tables_of(variations: Variations) -> Tables:
     cards = {"first": FIRST, "second": SECOND}
     tables = replace(
         base,
+        name=base.name if variations in (AS_PRINTED, FIRST_EDITION) else f"{base.name}, with changes",
         house_cards=tuple(
             card
             for card in cards[variations.house_cards].house_cards
@@ -152,7 +154,36 @@ def tables_of(variations: Variations) -> Tables:
     )
     for change in _CHANGES:
         tables = change(tables, variations)
-    return tables
+    return replace(tables, assumed=tuple(_assumed(tables, variations)))
+
+
+def assumptions_of(charter: Charter) -> tuple[Assumption, ...]:
+    """What the tables of a charter take for granted without a good source, where it does not put its own values."""
+    variations = charter.variations if isinstance(charter.variations, Variations) else AS_PRINTED
+    tables = tables_of(variations)
+    own = charter.tables if isinstance(charter.tables, dict) else {}
+    replaced = [_pointed(_as_written(tables), pointer) for pointer in own]
+    return tuple(
+        one
+        for one in tables.assumed
+        if (not one.players or len(charter.houses) in one.players)
+        and not all(any(_is_within(where, pointer) for pointer in replaced) for where in one.where)
+    )
+
+
+def _is_within(where: str, pointer: str) -> bool:
+    return where == pointer or where.startswith(f"{pointer}/")
+
+
+def _assumed(tables: Tables, variations: Variations) -> Iterator[Assumption]:
+    """What both files assume, as far as it is played. Areas have other places on another board."""
+    words = words_of(variations)
+    places = {area.id: place for place, area in enumerate(tables.areas)}
+    for one in (*FIRST.assumed, *EXTRAS.assumed):
+        if all(words[name] in fitting for name, fitting in one.when.items()):
+            crowned = one.id == "oldtown-crown"
+            where = tuple(f"/areas/{places[area]}/power" for area in EXTRAS.oldtown_crown) if crowned else one.where
+            yield replace(one, where=where)
 
 
 def _players(count: PlayerCount, variations: Variations) -> PlayerCount:
@@ -253,18 +284,21 @@ def _court(tables: Tables, variations: Variations) -> Tables:
 
 
 def _pyke(tables: Tables, variations: Variations) -> Tables:
-    """Pyke is out of play, and a neutral fleet lies before it."""
+    """Pyke is out of play, and a neutral fleet lies before it; so nobody can play the House whose home it is."""
     if variations.drowned_pyke == "off":
         return tables
     board = {area.id for area in tables.areas}
     closed = tuple(area for area in EXTRAS.drowned_pyke.impassable if area in board and not area.startswith("port"))
+    without_home = {house.id for house in tables.houses if house.home in closed}
 
     def drowned(count: PlayerCount) -> PlayerCount:
         forces = {area: value for area, value in count.neutral_forces.items() if area not in closed}
         forces |= EXTRAS.drowned_pyke.neutral_forces
         return replace(count, neutral_forces=forces, impassable=tuple(sorted({*count.impassable, *closed})))
 
-    return replace(tables, players=tuple(drowned(count) for count in tables.players))
+    return replace(
+        tables, players=tuple(drowned(count) for count in tables.players if not without_home & {*count.houses})
+    )
 
 
 def _oldtown(tables: Tables, variations: Variations) -> Tables:
@@ -284,21 +318,62 @@ def _amended(tables: Tables, own: dict[str, Any]) -> Tables:
     """Tables with an organiser's own values in them."""
     if not own:
         return tables
-    plain = msgspec.json.decode(msgspec.json.encode(tables))
-    for pointer, value in sorted(own.items()):
-        *path, last = (step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
-        try:
-            place = plain
-            for step in path:
-                place = place[int(step)] if isinstance(place, list) else place[step]
-            if isinstance(place, list):
-                place[int(last)] = value
-            else:
-                place[last]  # an organiser replaces what is there; a slip of the pen is told
-                place[last] = value
-        except (KeyError, IndexError, ValueError, TypeError):
-            raise Refusal("own-table-unfit", unknown=True, pointer=pointer, problem="there is no such value") from None
+    plain = _as_written(tables)
+    for pointer, value in sorted(own.items(), key=lambda one: _in_order(one[0])):
+        *path, last = _pointed(plain, pointer).split("/")[1:]
+        place = plain
+        for step in path:
+            place = place[int(step)] if isinstance(place, list) else place[_plain(step)]
+        if not isinstance(place, list):
+            place[_plain(last)] = value
+        elif int(last) == len(place):
+            place.append(value)
+        else:
+            place[int(last)] = value
     try:
-        return msgspec.convert(plain, Tables)
+        amended = msgspec.convert(plain, Tables)
     except msgspec.ValidationError as error:
         raise Refusal("own-table-unfit", pointers=sorted(own), problem=str(error)) from error
+    wrong = next(problems_of(amended, plain, tables), None)
+    if wrong is not None:
+        raise Refusal("own-table-unfit", pointers=sorted(own), problem=wrong)
+    return amended
+
+
+def _as_written(tables: Tables) -> Any:
+    """Tables as they stand in a file."""
+    return msgspec.json.decode(msgspec.json.encode(tables))
+
+
+def _in_order(pointer: str) -> list[tuple[int, str]]:
+    """Pointers in the order in which they are carried out, whatever their order in the charter."""
+    return [(int(step), "") if step.isdecimal() else (-1, step) for step in pointer.split("/")]
+
+
+def _plain(step: str) -> str:
+    return step.replace("~1", "/").replace("~0", "~")
+
+
+def _pointed(plain: Any, pointer: str) -> str:
+    """A pointer with every row of a table by its number; an organiser may name a row by its id, and ``-`` a new one.
+
+    Raises Refusal where nothing is there: an organiser replaces what is there, and a slip of the pen is told.
+    """
+    unfit = Refusal("own-table-unfit", unknown=True, pointer=pointer, problem="there is no such value")
+    if not pointer.startswith("/") or pointer == "/":
+        raise unfit
+    steps, place = pointer.split("/")[1:], plain
+    for at, step in enumerate(steps):
+        if isinstance(place, list):
+            ids = {row["id"]: number for number, row in enumerate(place) if isinstance(row, dict) and "id" in row}
+            number = len(place) if step == "-" else int(step) if step.isdecimal() else ids.get(_plain(step), -1)
+            is_new = number == len(place) and at == len(steps) - 1
+            if not (0 <= number < len(place) or is_new):
+                raise unfit
+            steps[at] = str(number)
+            place = None if is_new else place[number]
+        elif isinstance(place, dict) and _plain(step) in place:
+            place = place[_plain(step)]
+        else:
+            raise unfit
+    return "/" + "/".join(steps)

@@ -16,7 +16,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from domain.kernel.decision import Decision
-from domain.kernel.facts import Fact
+from domain.kernel.facts import Answered, Fact
 from domain.kernel.refusal import Refusal
 from domain.thrones import commands as c
 from domain.thrones import facts as f
@@ -233,14 +233,18 @@ class Follower:
         try:
             return self._attempt(here, entry)
         except Misfit as misfit:
-            if misfit.kind not in ("battle", "refused", "retreat", "ability"):
+            if misfit.kind not in ("battle", "refused", "retreat", "ability", "blade"):
                 raise
             first = misfit
+        nearly = here if first.kind == "blade" else None
         for other in self._otherwise(here, entry, first):
             try:
                 return self._attempt(other, entry)
-            except Misfit:
-                continue
+            except Misfit as misfit:
+                if misfit.kind == "blade" and nearly is None:
+                    nearly = other
+        if nearly is not None:
+            return self._attempt(nearly, entry, strict=False)
         attack = record.attack if isinstance(record, r.Marched) else None
         if attack is not None and first.kind in ("battle", "retreat"):
             lost = next(
@@ -251,7 +255,7 @@ class Follower:
             raise Misfit("battle", first.entry, first.what, winner, attack.area, lost)
         raise first
 
-    def _attempt(self, here: Hypothesis, entry: r.Entry) -> Hypothesis:
+    def _attempt(self, here: Hypothesis, entry: r.Entry, *, strict: bool = True) -> Hypothesis:
         """One march with its battle, compared with what the log says of it."""
         question = THRONES.decisions(here.state)[0]
         facts: list[Fact] = []
@@ -271,6 +275,8 @@ class Follower:
             end.reached = after
             raise
         self._compare_battle(entry, facts)
+        if strict:
+            self._compare_blade(entry, facts)
         misfit = self._income(here, facts)
         if misfit is not None:
             self.trail.append(str(misfit))
@@ -396,6 +402,24 @@ class Follower:
             (to is None) != (record.how in ("stuck", "lost")) or (to is not None and to != record.to)
         ):
             raise Misfit("battle", told.number, f"withdrew to {to} instead of {record.to}", record.house)
+
+    def _compare_blade(self, entry: r.Entry, facts: list[Fact]) -> None:
+        """A log tells when the Blade would have turned a battle and was not used, and only then."""
+        decided = next((fact for fact in facts if isinstance(fact, f.CombatDecided)), None)
+        if decided is None:
+            return
+        kept = any(
+            isinstance(fact, Answered)
+            and isinstance(fact.answer, c.BladeStrength)
+            and fact.answer.house == decided.loser
+            and fact.answer.choice != "use"
+            for fact in facts
+        )
+        ours = kept and decided.totals[decided.loser] + 1 >= decided.totals[decided.winner]
+        group = self.pages.battles.get(entry.number, ())
+        theirs = any(isinstance(one.record, r.BladeDeclined) for one in group)
+        if ours != theirs:
+            raise Misfit("blade", entry.number, f"the Blade would {'' if ours else 'not '}have turned it", decided.loser)
 
     # Musters
 

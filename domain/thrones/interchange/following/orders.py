@@ -40,7 +40,8 @@ class Demands(msgspec.Struct, frozen=True):
 
     ``fixed`` has what an area must have had, ``raids`` for each House the number of the entry and the areas its
     order may lie in, ``power`` what Consolidate Power orders brought (None where the log does not reach so far), and
-    ``lost`` areas whose order was, or may have been, not resolved; those ``unresolved`` gave no raid.
+    ``lost`` areas whose order was, or may have been, not resolved; those ``unresolved`` gave no raid, and those ``barred``
+    nobody could raid.
     """
 
     fixed: dict[AreaId, tuple[Kind, ...]]
@@ -48,6 +49,7 @@ class Demands(msgspec.Struct, frozen=True):
     power: dict[HouseId, int] | None
     lost: frozenset[AreaId]
     unresolved: frozenset[AreaId]
+    barred: frozenset[AreaId] = frozenset()
     absent: tuple[tuple[int, HouseId, AreaId], ...] = ()
 
 
@@ -67,6 +69,7 @@ def demands(game: Game, entries: Sequence[r.Entry]) -> Demands:
     power: dict[HouseId, int] | None = None
     lost: set[AreaId] = set()
     unresolved: set[AreaId] = set()
+    barred: set[AreaId] = set()
     absent: list[tuple[int, HouseId, AreaId]] = []
     replaced: set[AreaId] = set()
     fight: r.Attack | None = None
@@ -100,6 +103,9 @@ def demands(game: Game, entries: Sequence[r.Entry]) -> Demands:
             case r.RaidUnusable():
                 fix(record.area, (record.order,), None, entry.number)
                 unresolved.add(record.area)
+                owner = state.house_in(record.area)
+                if owner is not None:
+                    barred.update(area for area in raid_reach(game, record.area) if state.house_in(area) not in (None, owner))
             case r.OrderGivenUp():
                 fix(carried.pop(record.area, record.area), (record.order,), record.house, entry.number)
             case r.Marched():
@@ -124,24 +130,28 @@ def demands(game: Game, entries: Sequence[r.Entry]) -> Demands:
             case _:
                 pass
     told = {house: tuple(one) for house, one in raids.items()}
-    return Demands(fixed, told, power, frozenset(lost), frozenset(unresolved), tuple(absent))
+    return Demands(fixed, told, power, frozenset(lost), frozenset(unresolved), frozenset(barred), tuple(absent))
 
 
 def raid_sources(game: Game, house: HouseId, targets: Iterable[AreaId]) -> tuple[AreaId, ...]:
     """Areas of a House from which all the targets can be raided."""
-    board = game.board
     wanted = list(targets)
     found = []
     for area in game.state.areas_of(house):
-        if board.is_land(area):
-            reached = {other for other in board.neighbours[area] if board.is_land(other)}
-        elif board.is_port(area):
-            reached = {board.sea_of(area)}
-        else:
-            reached = set(board.neighbours[area])
+        reached = raid_reach(game, area)
         if all(target in reached for target in wanted):
             found.append(area)
     return tuple(found)
+
+
+def raid_reach(game: Game, area: AreaId) -> set[AreaId]:
+    """Areas that a Raid order reaches, whatever lies there (2E-RAID-5)."""
+    board = game.board
+    if board.is_land(area):
+        return {other for other in board.neighbours[area] if board.is_land(other)}
+    if board.is_port(area):
+        return {board.sea_of(area)}
+    return set(board.neighbours[area])
 
 
 def worth(game: Game, house: HouseId, area: AreaId) -> int:
@@ -158,13 +168,16 @@ def lay(game: Game, house: HouseId, wanted: Demands, forced: Forced | None = Non
     """The orders of a House that assume least and meet every demand; None if there are none."""
     best: Laid | None = None
     raids = wanted.raids.get(house, ())
-    for sources in _sources(raids, wanted):
-        fixed = {**wanted.fixed, **{area: kinds for _, area, kinds in sources}}
-        found = _Search(game, house, wanted, fixed, forced or {}).best()
-        if found is not None and (best is None or found[1] < best.cost):
-            best = Laid(found[0], {number: area for number, area, _ in sources}, found[1])
-            if best.cost == 0:
-                break
+    for tight in (True, False):
+        for sources in _sources(raids, wanted):
+            fixed = {**wanted.fixed, **{area: kinds for _, area, kinds in sources}}
+            found = _Search(game, house, wanted, fixed, forced or {}, tight=tight).best()
+            if found is not None and (best is None or found[1] < best.cost):
+                best = Laid(found[0], {number: area for number, area, _ in sources}, found[1])
+                if best.cost == 0:
+                    break
+        if best is not None or not wanted.barred:
+            break
     return best
 
 
@@ -198,7 +211,10 @@ class _Search:
         wanted: Demands,
         fixed: Mapping[AreaId, tuple[Kind, ...]],
         forced: Forced,
+        *,
+        tight: bool,
     ) -> None:
+        self.tight = tight
         self.areas = game.state.areas_of(house)
         tokens = legal_tokens(game)
         self.room: dict[Kind, int] = {}
@@ -240,6 +256,10 @@ class _Search:
             return [(kind, number) for number, kind in enumerate(told)]
         if area in wanted.lost:
             return [(kind, 2 + number) for number, kind in enumerate(ANY)]
+        # What no Raid order could take off is neither support nor Consolidate Power.
+        if area in wanted.barred and self.tight:
+            left = () if wanted.power is not None else MARCHES
+            return [(kind, 1 + number * 2) for number, kind in enumerate(("defense-plus-1", "defense-plus-2", *left))]
         quiet = (*QUIET, "consolidate", "consolidate-star")
         # Where the log does not reach the end of the round, anything may be left unresolved.
         left = () if wanted.power is not None else MARCHES

@@ -43,8 +43,12 @@ def changes_for(
     told = here.demands.fixed if here.demands is not None else {}
     found: list[Change] = []
 
+    barred = here.demands.barred if here.demands is not None else frozenset()
+
     def may_be(area: AreaId, kind: str) -> bool:
         fixed = told.get(area)
+        if fixed is None and area in barred and not kind.startswith(("defense", "march")):
+            return False
         return (fixed is None or kind in fixed) and here.pinned.get(area, kind) == kind and laid.get(area) != kind
 
     values = {"march-minus-1": -1, "march-0": 0, "march-plus-1": 1}

@@ -185,6 +185,10 @@ def test_editions_and_switches_that_it_does_not_play_are_skipped() -> None:
     assert score(CASES["C032"], none, answer).reason == "it does not play second-edition"
     printed = msgspec.structs.replace(other, editions={"second-edition": {}})
     assert score(CASES["C124a"], printed, answer).reason == "it does not play tides-of-battle = on"
+    first = msgspec.structs.replace(other, editions={"first-edition": {"house-cards": ("second",)}})
+    assert score(CASES["C159a"], first, answer).reason == "it does not play victory = six"
+    assert score(CASES["C152a"], first, answer).outcome == "passed"
+    assert score(CASES["C159b"], first, answer).outcome == "passed"
     assert score(CASES["C005a"], printed, answer).outcome == "passed"
 
 

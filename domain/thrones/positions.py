@@ -17,7 +17,7 @@ from domain.kernel.procedure import Procedure
 from domain.kernel.refusal import Refusal
 from domain.thrones.armies import complies
 from domain.thrones.cards.westeros_cards import ClashOfKingsCard, LastDaysOfSummer, WildlingsAttackCard
-from domain.thrones.charter import AS_PRINTED, Charter, Switches, Variations
+from domain.thrones.charter import AS_PRINTED, Charter
 from domain.thrones.edition import Edition, PlayerCount
 from domain.thrones.editions.composed import edition_of
 from domain.thrones.game import Game
@@ -42,7 +42,7 @@ from domain.thrones.procedures.support import CallForSupport
 from domain.thrones.procedures.westeros_phase import WesterosPhase
 from domain.thrones.ruleset import ThronesOf
 from domain.thrones.state import Combat, Force, Hidden, March, PlacedOrder, State
-from domain.thrones.variations import PRESETS, check_variations, words_of
+from domain.thrones.variations import PRESETS, chosen, words_of
 
 COMBAT_STEPS = ("support", "cards", "blade", "casualties", "retreat")
 STEPS = (
@@ -158,17 +158,14 @@ def charter_from(
     """
     if preset not in PRESETS:
         raise PositionError(f"unknown preset {preset}; known are {', '.join(sorted(PRESETS))}")
-    base = PRESETS[preset]
     try:
-        chosen = msgspec.convert({**msgspec.to_builtins(base.switches), **(switches or {})}, Switches)
-        varied = msgspec.convert({**words_of(base.variations), **(variations or {})}, Variations)
-        check_variations(varied)
-    except (msgspec.ValidationError, Refusal) as error:
-        raise PositionError(f"no table plays like this: {error}") from error
+        varied, switched = chosen(PRESETS[preset], {**(switches or {}), **(variations or {})})
+    except Refusal as refusal:
+        raise PositionError(f"no table plays like this: {refusal}") from refusal
     return Charter(
         preset,
         (),
-        chosen,
+        switched,
         chance="imposed",
         variations=UNSET if varied == AS_PRINTED else varied,
         tables=dict(tables) if tables else UNSET,
@@ -178,14 +175,17 @@ def charter_from(
 def changes_from(charter: Charter) -> dict[str, dict[str, Any]]:
     """The fields of a :class:`Partial` that make this charter out of its preset; each is left out when it is empty."""
     base = PRESETS[charter.edition]
-    varied = charter.variations if isinstance(charter.variations, Variations) else AS_PRINTED
-    words, presets = msgspec.to_builtins(charter.switches), msgspec.to_builtins(base.switches)
-    changes = {
-        "switches": {name: word for name, word in words.items() if word != presets[name]},
-        "variations": dict(sorted({*words_of(varied).items()} - {*words_of(base.variations).items()})),
+    varied = edition_of(charter).variations
+    changes: dict[str, dict[str, Any]] = {
+        "switches": _differing(words_of(charter.switches), words_of(base.switches)),
+        "variations": _differing(words_of(varied), words_of(base.variations)),
         "tables": charter.tables if isinstance(charter.tables, dict) else {},
     }
     return {name: value for name, value in changes.items() if value}
+
+
+def _differing(words: Mapping[str, str], usual: Mapping[str, str]) -> dict[str, str]:
+    return {name: word for name, word in words.items() if word != usual[name]}
 
 
 class _Completion:

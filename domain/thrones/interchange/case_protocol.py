@@ -36,11 +36,13 @@ from domain.thrones.cases import (
     read_answer,
 )
 from domain.thrones.charter import Charter
+from domain.thrones.editions.composed import edition_of
 from domain.thrones.evolve import redacted
 from domain.thrones.opinions import partial_at
 from domain.thrones.positions import Completed, Partial, PositionError, changes_from, complete
 from domain.thrones.ruleset import THRONES
 from domain.thrones.state import State
+from domain.thrones.variations import words_of
 from domain.thrones.view import view
 
 PROTOCOL = "cases/1"
@@ -588,8 +590,9 @@ def _named(case: Case) -> tuple[str, ...]:
 
 
 def charter_of(charter: Charter) -> dict[str, Any]:
-    """What a case is played by: edition, Houses, switches and whatever else a charter says of the rules."""
+    """What a case is played by: preset, Houses, every switch and variation, and what else a charter says."""
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(charter))
+    plain["variations"] = words_of(edition_of(charter).variations)
     return {key: value for key, value in plain.items() if key not in ("seats", "chance", "arbitration", "engine")}
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 import typer
@@ -51,7 +51,7 @@ from events.envelope import encode
 
 ROOT = Path(__file__).parents[2]
 RECORDS = ROOT / "tests" / "rules"
-SPECIFICATION = ROOT / "docs" / "rules" / "second-edition.md"
+SPECIFICATIONS = ROOT / "docs" / "rules"
 MOST_ENTRIES = 6000
 Answerer = Callable[[State, Decision[Any]], Command]
 
@@ -287,14 +287,20 @@ def _tell_difference(out: Out, one: Difference) -> None:
 
 def rules(
     rule: Annotated[str, typer.Argument(help="Only rules whose identifier begins so, such as 2E-RAID.")] = "",
+    edition: Annotated[
+        Literal["second-edition", "first-edition"],
+        typer.Option(help="Whose rules; a RULE that is named says it by itself."),
+    ] = "second-edition",
     text: Annotated[bool, typer.Option("--text", help="Print the rules themselves, too.")] = False,
     json: Json = False,
 ) -> None:
     """Print a table of all rules: implemented, carried in which test, shown to be tested by a mutant, exempt."""
     out = Out(json)
-    if not SPECIFICATION.is_file() or not (RECORDS / "coverage.json").is_file():
+    book_of = {"1": "first-edition", "2": "second-edition"}
+    specification = SPECIFICATIONS / f"{book_of.get(rule[:1], edition)}.md"
+    if not specification.is_file() or not (RECORDS / "coverage.json").is_file():
         raise usage("The rules and the record of their tests are not installed; this command needs a checkout.")
-    book = parse_rules(SPECIFICATION.read_text(encoding="utf-8"))
+    book = parse_rules(specification.read_text(encoding="utf-8"))
     rows = [row for row in _rows(book) if row.rule.startswith(rule.upper())]
     if not rows:
         raise usage(f"There is no rule whose identifier begins with {rule!r}.")

@@ -75,6 +75,7 @@ def pair(theirs: Sequence[r.Entry], ours: Iterable[r.Entry]) -> tuple[list[Pairi
         found = next((number for number, one in enumerate(here) if same(entry.record, one.record)), None)
         if found is not None:
             pairs[entry.number] = Pairing(entry, here.pop(found).record, equal=True)
+    _income_told_apart(theirs, left, pairs)
     for entry in theirs:
         if entry.number in pairs:
             continue
@@ -83,6 +84,33 @@ def pair(theirs: Sequence[r.Entry], ours: Iterable[r.Entry]) -> tuple[list[Pairi
         pairs[entry.number] = Pairing(entry, None if found is None else here.pop(found).record, equal=False)
     rest = [entry for number in sorted(left) for entry in left[number] if not isinstance(entry.record, OURS_ALONE)]
     return [pairs[entry.number] for entry in theirs], rest
+
+
+def _income_told_apart(
+    theirs: Sequence[r.Entry], left: dict[int, list[r.Entry]], pairs: dict[int, Pairing]
+) -> None:
+    """Power of a round that one log tells in one sum and the other order by order."""
+    for number, ours in left.items():
+        open_ones = [entry for entry in theirs if entry.round == number and entry.number not in pairs]
+        mine = [entry for entry in open_ones if isinstance(entry.record, r.PowerTaken | r.PowerConsolidated)]
+        other = [entry for entry in ours if isinstance(entry.record, r.PowerTaken | r.PowerConsolidated)]
+        if mine and other and _income(mine) == _income(other):
+            for entry in mine:
+                pairs[entry.number] = Pairing(entry, other[-1].record, equal=True)
+            for entry in other:
+                ours.remove(entry)
+
+
+def _income(entries: Iterable[r.Entry]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for entry in entries:
+        record = entry.record
+        if isinstance(record, r.PowerTaken):
+            total[record.house] = total.get(record.house, 0) + record.power
+        elif isinstance(record, r.PowerConsolidated):
+            for house, power in record.power.items():
+                total[house] = total.get(house, 0) + power
+    return {house: power for house, power in total.items() if power}
 
 
 def _is_about(theirs: r.AnyRecord, ours: r.AnyRecord) -> bool:

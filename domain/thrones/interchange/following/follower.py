@@ -70,6 +70,7 @@ class Follower:
         self.points: list[Point] = []
         self.commands = 0
         self.bound_hit = False
+        self.replanning = 0
         self.unfit: list[Misfit] = []
         self.trail: list[str] = []
 
@@ -162,7 +163,9 @@ class Follower:
             if entry.phase not in ("WESTEROS", "PLANNING")
         ]
 
-    def _plan(self, here: Hypothesis, questions: Iterable[Decision[Any]]) -> Hypothesis:
+    def _plan(
+        self, here: Hypothesis, questions: Iterable[Decision[Any]], forced: Mapping[AreaId, tuple[str, ...]] | None = None
+    ) -> Hypothesis:
         entries = self._round(here)
         if not entries:
             raise OutOfEntries
@@ -172,10 +175,16 @@ class Follower:
         if wanted.absent:
             number, house, area = wanted.absent[0]
             raise Misfit("absent", number, f"{house or 'nobody'} has no units in {area}", house, area)
-        here = with_(here, demands=wanted, planning=planning, pinned={}, battle=0, words={})
+        if any(number == planning.round for number, _ in here.laid):
+            # Orders are assigned in turn where a House is short of tokens; this is not the first of them.
+            forced = {area: (kind,) for area, kind in here.pinned.items()}
+        else:
+            pinned = {area: kinds[0] for area, kinds in (forced or {}).items()}
+            here = with_(here, planning=planning, planned_from=here, pinned=pinned, battle=0, words={})
+        here = with_(here, demands=wanted)
         houses = [question.player for question in questions]
         for house in houses:
-            laid = lay(game, house, wanted)
+            laid = lay(game, house, wanted, forced)
             if laid is None:
                 raise Misfit("orders", entries[0].number, f"no orders of {house} fit the round", house)
             told = self.pages.first(here, r.OrdersSet, fits=lambda one, house=house: one.house == house)
@@ -243,7 +252,10 @@ class Follower:
             except Misfit as misfit:
                 if misfit.kind == "blade" and nearly is None:
                     nearly = other
-        if nearly is not None:
+        again = self._planned_otherwise(here, entry, first)
+        if again is not None:
+            return again
+        if nearly is not None and self.replanning != entry.number:
             return self._attempt(nearly, entry, strict=False)
         attack = record.attack if isinstance(record, r.Marched) else None
         if attack is not None and first.kind in ("battle", "retreat"):
@@ -349,6 +361,31 @@ class Follower:
                 tried += 1
                 words = {area: word for one in change for area, word in one.words.items()}
                 yield with_(other, words=words)
+
+    def _planned_otherwise(self, here: Hypothesis, entry: r.Entry, first: Misfit) -> Hypothesis | None:
+        """The whole round once more with one order laid otherwise, although earlier battles rest on it."""
+        start = here.planned_from
+        if start is None or self.replanning or not here.pinned:
+            return None
+        group = self.pages.battles.get(entry.number, ())
+        closer = first.kind == "blade" and any(isinstance(one.record, r.BladeDeclined) for one in group)
+        game = self.rules.game(here.state)
+        loose = with_(here, pinned={})
+        options = changes_for(game, loose, self.edition, entry, group, closer=closer)
+        goal = self.pages.place[entry.number]
+        self.replanning = entry.number
+        points = list(self.points)
+        try:
+            for change in [one for one in options if one.orders][:MOST_OTHERS]:
+                forced = {area: (kind,) for area, kind in change.orders.items()}
+                try:
+                    other = self._plan(start, THRONES.decisions(start.state), forced)
+                    return self._reach(other, goal)
+                except (Misfit, OutOfEntries):
+                    self.points = list(points)
+            return None
+        finally:
+            self.replanning = 0
 
     def _retreats_otherwise(self, here: Hypothesis, entry: r.Entry) -> Iterator[Hypothesis]:
         """Power tokens of others that open or close a way to retreat, left or not left earlier."""

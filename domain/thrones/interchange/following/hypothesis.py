@@ -43,7 +43,7 @@ class Hypothesis:
     """A position, the steps that led to it, and what is inferred for steps taken long ago.
 
     ``used`` are entries that have been taken up. ``laid`` has the orders of each round and House, ``pinned`` those of
-    this round that outcomes already rest on. ``left`` tells for the entry of a march whether a Power token was left, ``vacated`` whose march left which area.
+    this round that outcomes already rest on; ``planned_from`` is where the round was planned. ``left`` tells for the entry of a march whether a Power token was left, ``vacated`` whose march left which area.
     """
 
     state: State
@@ -56,6 +56,7 @@ class Hypothesis:
     vacated: Mapping[int, tuple[HouseId, AreaId]] = field(default_factory=dict)
     demands: Demands | None = None
     planning: State | None = None
+    planned_from: Hypothesis | None = None
     battle: int = 0
     words: Mapping[AreaId, str] = field(default_factory=dict)
     mustering: int = 0

@@ -24,8 +24,8 @@ MARCHES: tuple[Kind, ...] = ("march-0", "march-minus-1", "march-plus-1")
 RAIDS: tuple[Kind, ...] = ("raid", "raid-star")
 QUIET: tuple[Kind, ...] = ("support-0", "defense-plus-1", "support-plus-1", "defense-plus-2")
 """Orders that leave no trace in a log, the weakest first."""
-ANY: tuple[Kind, ...] = (*QUIET, "consolidate", *MARCHES, *RAIDS, "consolidate-star")
-"""For areas whose order went unresolved, because they were lost."""
+ANY: tuple[Kind, ...] = (*QUIET, "consolidate", *MARCHES, "consolidate-star")
+"""For areas whose order went unresolved, because they were lost after the raids."""
 
 TAKES_ALONG = ("ser-loras-tyrell",)
 """Cards that take the March order along into the area that was won (2E-HCT-5)."""
@@ -41,7 +41,7 @@ class Demands(msgspec.Struct, frozen=True):
     ``fixed`` has what an area must have had, ``raids`` for each House the number of the entry and the areas its
     order may lie in, ``power`` what Consolidate Power orders brought (None where the log does not reach so far), and
     ``lost`` areas whose order was, or may have been, not resolved; those ``unresolved`` gave no raid, and those ``barred``
-    nobody could raid.
+    nobody could raid. ``replaced`` has the order that the raven put in the place of another.
     """
 
     fixed: dict[AreaId, tuple[Kind, ...]]
@@ -50,6 +50,7 @@ class Demands(msgspec.Struct, frozen=True):
     lost: frozenset[AreaId]
     unresolved: frozenset[AreaId]
     barred: frozenset[AreaId] = frozenset()
+    replaced: dict[AreaId, Kind] = {}
     absent: tuple[tuple[int, HouseId, AreaId], ...] = ()
 
 
@@ -71,7 +72,7 @@ def demands(game: Game, entries: Sequence[r.Entry]) -> Demands:
     unresolved: set[AreaId] = set()
     barred: set[AreaId] = set()
     absent: list[tuple[int, HouseId, AreaId]] = []
-    replaced: set[AreaId] = set()
+    replaced: dict[AreaId, Kind] = {}
     fight: r.Attack | None = None
     cards: dict[HouseId, str] = {}
     carried: dict[AreaId, AreaId] = {}
@@ -91,7 +92,7 @@ def demands(game: Game, entries: Sequence[r.Entry]) -> Demands:
         match record:
             case r.RavenReplaced():
                 fix(record.area, (record.old,), record.house, entry.number)
-                replaced.add(record.area)
+                replaced[record.area] = record.new
             case r.Raided():
                 for area, order in record.targets:
                     fix(area, (order,), None, entry.number)
@@ -130,7 +131,7 @@ def demands(game: Game, entries: Sequence[r.Entry]) -> Demands:
             case _:
                 pass
     told = {house: tuple(one) for house, one in raids.items()}
-    return Demands(fixed, told, power, frozenset(lost), frozenset(unresolved), frozenset(barred), tuple(absent))
+    return Demands(fixed, told, power, frozenset(lost), frozenset(unresolved), frozenset(barred), replaced, tuple(absent))
 
 
 def raid_sources(game: Game, house: HouseId, targets: Iterable[AreaId]) -> tuple[AreaId, ...]:
@@ -215,6 +216,7 @@ class _Search:
         tight: bool,
     ) -> None:
         self.tight = tight
+        self.told = {*fixed, *forced}
         self.areas = game.state.areas_of(house)
         tokens = legal_tokens(game)
         self.room: dict[Kind, int] = {}
@@ -254,18 +256,19 @@ class _Search:
             return [(kind, number) for number, kind in enumerate(kinds)]
         if told is not None:
             return [(kind, number) for number, kind in enumerate(told)]
-        if area in wanted.lost:
-            return [(kind, 2 + number) for number, kind in enumerate(ANY)]
         # What no Raid order could take off is neither support nor Consolidate Power.
         if area in wanted.barred and self.tight:
-            left = () if wanted.power is not None else MARCHES
+            left = () if wanted.power is not None and area not in wanted.lost else MARCHES
             return [(kind, 1 + number * 2) for number, kind in enumerate(("defense-plus-1", "defense-plus-2", *left))]
+        if area in wanted.lost:
+            return [(kind, 2 + number) for number, kind in enumerate(ANY)]
         quiet = (*QUIET, "consolidate", "consolidate-star")
         # Where the log does not reach the end of the round, anything may be left unresolved.
         left = () if wanted.power is not None else MARCHES
         return [(kind, 1 + number * 2) for number, kind in enumerate((*quiet, *left))]
 
     def _brings(self, area: AreaId, kind: Kind, castle: bool, wanted: Demands) -> int:
+        kind = wanted.replaced.get(area, kind)
         if area in wanted.lost or not kind.startswith("consolidate"):
             return 0
         # A special order in a Castle has an entry of its own, whatever it is used for.
@@ -308,7 +311,7 @@ class _Search:
             self._place(at + 1, orders, room, stars - star, cost + price, brought + brings, number)
             del orders[area]
             room[kind] += 1
-        if len(orders) + len(self.order) - at - 1 >= self.must:
+        if area not in self.told and len(orders) + len(self.order) - at - 1 >= self.must:
             self._place(at + 1, orders, room, stars, cost + 3, brought, first)
 
 

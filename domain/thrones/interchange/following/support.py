@@ -24,9 +24,12 @@ class Change:
 
 
 def changes_for(
-    game: Game, here: Hypothesis, edition: Edition, entry: r.Entry, group: Sequence[r.Entry]
+    game: Game, here: Hypothesis, edition: Edition, entry: r.Entry, group: Sequence[r.Entry], *, closer: bool = False
 ) -> list[Change]:
-    """Single changes that could turn a battle, or beat a neutral force, the weakest first."""
+    """Single changes that could turn a battle, or beat a neutral force, the weakest first.
+
+    With ``closer`` they help who lost: a battle may have been nearer than it seems.
+    """
     record = entry.record
     if not isinstance(record, r.Marched):
         return []
@@ -39,6 +42,7 @@ def changes_for(
     if target is None or target not in edition.board:
         return []
     attacker_wins = attack is None or lost != attack.house
+    attacker_wins = attacker_wins != closer
     sign = 1 if attacker_wins else -1
     told = here.demands.fixed if here.demands is not None else {}
     found: list[Change] = []
@@ -59,7 +63,7 @@ def changes_for(
                 found.append(Change({record.area: kind}, helps=gain, cost=1 if kind != "march-plus-1" else 2))
     if attack is not None and target in state.orders and state.orders[target].house == attack.defender:
         defenses = {"defense-plus-1": 1, "defense-plus-2": 2}
-        for kind in (*QUIET, "march-0", "raid", "consolidate"):
+        for kind in (*QUIET, "march-0", "consolidate"):
             if may_be(target, kind):
                 gain = -(defenses.get(kind, 0) - defenses.get(laid.get(target, ""), 0)) * sign
                 if gain:

@@ -118,6 +118,29 @@ def _starting_supply(variations: Variations) -> dict[str, Any]:
     return own
 
 
+def site_readings(charter: Charter) -> dict[str, int]:
+    """What was read into a charter beyond the settings, as numbers of assumptions."""
+    variations = charter.variations if isinstance(charter.variations, Variations) else AS_PRINTED
+    tables = charter.tables if isinstance(charter.tables, dict) else {}
+    return {
+        "ports-pay-with-dark-wings": int(charter.switches.dark_wings_ports == "yes"),
+        "full-track-waits": int(variations.full_track == "wait"),
+        "starting-supply": sum(pointer.endswith("/supply") for pointer in tables),
+        "borders": len(SITE_BORDERS) if "/links" in tables else 0,
+    }
+
+
+def settings_of(charter: Charter) -> dict[str, bool]:
+    """The settings of the site that say what a charter plays by, as far as they can."""
+    variations = charter.variations if isinstance(charter.variations, Variations) else AS_PRINTED
+    found = {name: getattr(variations, fields[0]) == yes for name, (fields, yes, _) in _VARIATIONS.items()}
+    found["2nd Edition Tides Of Battle"] = charter.switches.tides_of_battle == "on"
+    found["2nd Edition Tiebreaker"] = charter.switches.tiebreak == "printed"
+    found["2nd Edition Tiebreaker 2019"] = charter.switches.tiebreak == "errata"
+    found.update(dict.fromkeys(NOT_PLAYED, False))
+    return dict(sorted(found.items()))
+
+
 SITE_BORDERS: tuple[tuple[AreaId, AreaId], ...] = (("crackclaw-point", "the-narrow-sea"),)
 """Borders that the first edition's board has at the site's tables, and that our source for it leaves out."""
 

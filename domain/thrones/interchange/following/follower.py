@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal
 
 from msgspec.structs import replace
 
@@ -27,7 +27,7 @@ from domain.thrones.interchange.following.decks import Dealt
 from domain.thrones.interchange.following.forecast import Forecast
 from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, OutOfEntries, Step, with_
 from domain.thrones.interchange.following.musters import weighed
-from domain.thrones.interchange.following.orders import as_tokens, demands, lay
+from domain.thrones.interchange.following.orders import as_tokens, demands, lay, told_orders
 from domain.thrones.interchange.following.support import Change, changes_for
 from domain.thrones.interchange.logs import records as r
 from domain.thrones.pieces import AreaId, HouseId, Units, plus, size
@@ -44,6 +44,15 @@ MOST_TRIES = 60
 MOST_POINTS = 9
 MOST_OTHERS = 6
 """How many musters back, and how many other ways of each, are tried for an entry that does not fit."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Why an entry cannot be as the log has it, or as we rule it: rules, who is right, and the reason."""
+
+    rules: tuple[str, ...]
+    right: Literal["rules", "log", "open"]
+    why: str
 
 
 @dataclass(frozen=True)
@@ -73,6 +82,7 @@ class Follower:
         self.replanning = 0
         self.unfit: list[Misfit] = []
         self.trail: list[str] = []
+        self.judged: dict[int, Judged] = {}
 
     # The way
 
@@ -197,6 +207,16 @@ class Follower:
                 sources={**here.sources, **laid.sources},
             )
         return here
+
+    def guessed(self, found: Hypothesis) -> dict[tuple[int, HouseId], tuple[AreaId, ...]]:
+        """Areas whose order no entry of the round tells, by round and House."""
+        told: dict[int, set[AreaId]] = {}
+        for number, entries in self.pages.by_round.items():
+            told[number] = {area for entry in entries for area in told_orders(entry.record)}
+        return {
+            (number, house): tuple(area for area in sorted(orders) if area not in told.get(number, set()))
+            for (number, house), orders in found.laid.items()
+        }
 
     def _lay_otherwise(self, here: Hypothesis, changes: Mapping[AreaId, str]) -> Hypothesis | None:
         """The same position with other hidden orders of this round; None if nobody could have laid them."""

@@ -134,6 +134,19 @@ def demands(game: Game, entries: Sequence[r.Entry]) -> Demands:
     return Demands(fixed, told, power, frozenset(lost), frozenset(unresolved), frozenset(barred), replaced, tuple(absent))
 
 
+def told_orders(record: r.AnyRecord) -> tuple[AreaId, ...]:
+    """Areas whose order an entry tells, word for word."""
+    match record:
+        case r.Raided():
+            return tuple(area for area, _ in record.targets)
+        case r.RaidUnusable() | r.OrderGivenUp() | r.SpecialMustered() | r.PowerTaken() | r.RavenReplaced():
+            return (record.area,)
+        case r.AbilityResolved():
+            return tuple(one.area for one in record.effects if isinstance(one, r.OrderTakenOff))
+        case _:
+            return ()
+
+
 def raid_sources(game: Game, house: HouseId, targets: Iterable[AreaId]) -> tuple[AreaId, ...]:
     """Areas of a House from which all the targets can be raided."""
     wanted = list(targets)

@@ -11,7 +11,7 @@ PYTHON ?=
 WORKERS ?= 2
 # The port of `make run`.
 PORT := 8642
-# Random games of `make fuzz`.
+# Random games of `make fuzz`, by the second edition and as many by other books and mixtures.
 GAMES ?= 1000
 # Kills of `make kills`.
 KILLS ?= 200
@@ -47,6 +47,7 @@ bench: env
 ## fuzz: whole random games with every property checked (GAMES=1000)
 fuzz: env
 	$(BIN)/python -m tests.fuzz --games $(GAMES)
+	$(BIN)/python -m tests.fuzz --games $(GAMES) --variations
 
 ## kills: kill -9 at random over all processes while bots play (KILLS=200)
 kills: env

@@ -23,7 +23,19 @@ from api import errors
 from api.desk import Desk
 from api.openapi import document
 from api.readiness import Limits
-from api.routes import arbiter, certificates, commands, forks, games, ledger, proof, reading, rules, shared
+from api.routes import (
+    arbiter,
+    certificates,
+    charters,
+    commands,
+    forks,
+    games,
+    ledger,
+    proof,
+    reading,
+    rules,
+    shared,
+)
 from api.watch import Watch
 from api.wire import JSON, to_bytes
 from worker.log import logger
@@ -38,6 +50,7 @@ ROUTERS = (
     proof.router,
     arbiter.router,
     certificates.router,
+    charters.router,
     shared.router,
     rules.router,
 )

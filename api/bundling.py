@@ -9,10 +9,11 @@ import msgspec
 from api.desk import Desk, LogEntry, readable
 from domain.thrones import diagram
 from domain.thrones.edition import Edition
-from domain.thrones.facts import GameCreated, GameWon, RoundBegan
+from domain.thrones.editions.composed import edition_of
+from domain.thrones.facts import GameCreated, GameDrawn, GameWon, RoundBegan
 from domain.thrones.prose import Prose
 from domain.thrones.refusals import explain
-from domain.thrones.ruleset import EDITIONS, THRONES
+from domain.thrones.ruleset import NAMES, THRONES
 from domain.thrones.state import State
 from domain.thrones.view import view
 from events import codec
@@ -69,7 +70,7 @@ def bundle(
 def log_of(judge: Judge, shown: Iterable[Stored]) -> bytes:
     """The log as tab-separated text, one row per sentence. Made of what the reader holds, so he can make it again."""
     rows = ["\t".join(HEADINGS)]
-    prose = Prose(EDITIONS["second-edition"])
+    prose = NAMES
     for stored in shown:
         entry = readable(judge, stored, prose)
         edition = _edition(entry)
@@ -83,7 +84,7 @@ def log_of(judge: Judge, shown: Iterable[Stored]) -> bytes:
 def _edition(entry: LogEntry) -> Edition | None:
     for fact in entry.facts:
         if isinstance(fact, GameCreated):
-            return EDITIONS.get(fact.charter.edition)
+            return edition_of(fact.charter)
     return None
 
 
@@ -124,7 +125,7 @@ def boards_of(judge: Judge, entries: Iterable[Stored], player: str | None) -> di
         rounds = [fact.round for fact in facts if isinstance(fact, RoundBegan)]
         if rounds:
             boards[f"boards/{entry.seq:05}-round-{rounds[-1]:02}.txt"] = _board(line.state, player)
-        if any(isinstance(fact, GameWon) for fact in facts):
+        if any(isinstance(fact, GameWon | GameDrawn) for fact in facts):
             boards[f"boards/{entry.seq:05}-end.txt"] = _board(line.state, player)
     return boards
 

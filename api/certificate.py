@@ -20,6 +20,7 @@ from api.tokens import Caller
 from domain.kernel.chance import commitment, shuffled
 from domain.kernel.facts import Answered, AnswerSealed, Fact, SeedOpened
 from domain.thrones import facts as f
+from domain.thrones.charters import BOOKS, in_one_line
 from domain.thrones.notation import format_answer
 from domain.thrones.prose import Prose
 from domain.thrones.refusals import explain
@@ -29,7 +30,7 @@ from events import codec
 from events.envelope import Accepted, Refused, Stored
 
 WIDTH = 78
-RULES_FILE = Path(__file__).parents[1] / "docs" / "rules" / "second-edition.md"
+RULES_FILES = tuple(Path(__file__).parents[1] / "docs" / "rules" / f"{preset.id}.md" for preset in BOOKS)
 
 
 class Cited(msgspec.Struct, frozen=True):
@@ -82,6 +83,8 @@ class Certificate(msgspec.Struct, frozen=True):
     prev: str
     digest: str
     struck: StruckOut | None = None
+    played_by: str = ""
+    """What the table plays otherwise than the second edition as printed."""
 
 
 def certify(desk: Desk, game: str, caller: Caller, seq: int, at: int | None = None) -> Certificate:
@@ -111,8 +114,11 @@ def certify(desk: Desk, game: str, caller: Caller, seq: int, at: int | None = No
 
 @functools.cache
 def rulebook() -> dict[str, Rule]:
-    """Every rule; none where the file was not installed."""
-    return parse_rules(RULES_FILE.read_text(encoding="utf-8")) if RULES_FILE.is_file() else {}
+    """Every rule of both books; none where the files were not installed."""
+    found: dict[str, Rule] = {}
+    for file in RULES_FILES:
+        found |= parse_rules(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    return found
 
 
 def certificate(
@@ -152,6 +158,7 @@ def certificate(
         prev=prev,
         digest=entry.digest,
         struck=entry.struck,
+        played_by=in_one_line(state.charter) if state.charter.edition else "",
     )
 
 
@@ -197,8 +204,9 @@ def _sums(facts: list[Fact], prose: Prose) -> Iterator[Sum]:
                     lines = tuple((prose.name(line.item), line.amount, line.rules) for line in icons)
                     yield Sum(f"{prose.name(fact.house)}, {name}", lines, sum(line.amount for line in icons))
         elif isinstance(fact, f.CasualtiesCounted):
-            lines = (("swords of the winner", fact.swords, ("2E-CAS-4",)),)
-            lines += (("fortifications of the loser", -fact.fortifications, ("2E-CAS-4",)),)
+            rules = prose.edition.law.cite(("2E-CAS-4",))
+            lines = (("swords of the winner", fact.swords, rules),)
+            lines += (("fortifications of the loser", -fact.fortifications, rules),)
             yield Sum(f"{prose.name(fact.house)}, casualties (of {fact.eligible} units)", lines, fact.number)
 
 
@@ -242,6 +250,8 @@ def as_text(found: Certificate) -> str:
     refused = isinstance(found.verdict, Refused)
     head = f"RULING {found.entry} of game {found.game}\n{found.at}, on what {found.by} sent: "
     parts = [head + ("REFUSED" if refused else "carried out")]
+    if found.played_by:
+        parts.append(_wrapped(found.played_by))
     if found.struck is not None:
         parts.append(f"STRUCK OUT by entry {found.struck.by}: {found.struck.reason}")
     if isinstance(found.verdict, Refused):

@@ -26,13 +26,15 @@ from domain.kernel.facts import Fact
 from domain.kernel.refusal import Refusal
 from domain.kernel.shared import SharedSeed
 from domain.thrones import diagram
-from domain.thrones.charter import Arbitration, Charter, Switches
+from domain.thrones.charter import Arbitration, Charter
+from domain.thrones.charters import new_charter
 from domain.thrones.commands import HouseAnswer
 from domain.thrones.edition import Edition
+from domain.thrones.editions.composed import edition_of
 from domain.thrones.facts import RoundBegan
 from domain.thrones.notation import Lexicon, NotationError, lexicon, parse_line, split_letter
 from domain.thrones.prose import Prose
-from domain.thrones.ruleset import EDITIONS, THRONES, check_charter
+from domain.thrones.ruleset import THRONES, check_charter
 from domain.thrones.start import Gather, Start
 from domain.thrones.state import State
 from domain.thrones.view import Owed, View, view
@@ -193,6 +195,7 @@ class Desk:
         edition: str,
         players: int,
         switches: Mapping[str, str] | None = None,
+        tables: Mapping[str, Any] | None = None,
         seats: Mapping[str, str] | None = None,
         deal: bool = False,
         game: str | None = None,
@@ -206,14 +209,17 @@ class Desk:
     ) -> NewGame:
         """Create a game with its seats and tokens.
 
+        ``edition`` is the preset to begin from, ``switches`` what is said otherwise: switches and variations by name.
+        ``tables`` replaces data by JSON Pointer.
         ``seats`` maps seat ids to Houses; without it every House gets a seat of its own, dealt by chance
         with ``deal``. A ``seed`` (64 hexadecimal digits) makes the draws known to whoever gave it, and the
         charter says so; examples and tests do that. With ``joint`` the seats add parts of their own to the seed
         before the game begins. ``shared`` names a seed that several tables draw from; then there is no other.
         Raises Refusal for a charter that cannot be played, GameExists, BadGameId, SharedSeedUnknown, SharedSeedClosed.
         """
-        charter = self._charter(edition, players, switches or {}, seats, "stated" if seed else chance)
+        charter = _seated(new_charter(edition, players, switches, tables), seats, "stated" if seed else chance)
         charter = msgspec.structs.replace(charter, arbitration=_arbitration(arbitration or {}))
+        check_charter(charter)
         game = game or secrets.token_hex(6)
         if shared:
             if seed or joint or decks or chance != "seeded":
@@ -260,27 +266,6 @@ class Desk:
                 return None
             self._origins[game] = codec.origin_of(first)
         return self._origins[game]
-
-    def _charter(
-        self, edition: str, players: int, switches: Mapping[str, str], seats: Mapping[str, str] | None, chance: str
-    ) -> Charter:
-        if edition not in EDITIONS:
-            raise Refusal("unknown-edition", unknown=True, edition=edition, known=sorted(EDITIONS))
-        if players not in EDITIONS[edition].player_counts:
-            counts = list(EDITIONS[edition].player_counts)
-            raise Refusal("wrong-number-of-players", ("2E-SET-1",), players=players, allowed=counts)
-        houses = tuple(sorted(EDITIONS[edition].players(players).houses))
-        given = dict(seats) if seats is not None else {secrets.token_hex(4): house for house in houses}
-        check_seats(given)
-        try:
-            chosen = msgspec.convert(dict(switches), Switches)
-        except msgspec.ValidationError as error:
-            raise Refusal("unknown-switch", unknown=True, problem=str(error)) from error
-        charter = msgspec.convert(
-            {"edition": edition, "houses": houses, "switches": chosen, "seats": given, "chance": chance}, Charter
-        )
-        check_charter(charter)
-        return charter
 
     def ring(self, game: str) -> None:
         if self.bell is None:
@@ -516,7 +501,8 @@ class Desk:
         return state, THRONES.decisions(state)
 
     def edition(self, state: State) -> Edition:
-        return EDITIONS[state.charter.edition] if state.charter.edition else EDITIONS["second-edition"]
+        """What a game plays by; any book will do before it begins, when there is nothing to be named."""
+        return edition_of(state.charter)
 
     def lexicon(self, game: str) -> Lexicon:
         """The names that letters to a game may use."""
@@ -588,6 +574,13 @@ def _time(at: str) -> datetime:
     if moment.tzinfo is None:
         raise NotAMoment(at)
     return moment
+
+
+def _seated(charter: Charter, seats: Mapping[str, str] | None, chance: str) -> Charter:
+    """The charter with its seats; every House gets one of its own where none are given. Raises Refusal."""
+    given = dict(seats) if seats is not None else {secrets.token_hex(4): house for house in charter.houses}
+    check_seats(given)
+    return msgspec.structs.replace(charter, seats=given, chance=chance)
 
 
 def _arbitration(said: Mapping[str, Any]) -> Arbitration:

@@ -22,7 +22,7 @@ from domain.kernel.refusal import Refusal
 from domain.thrones.notation import NotationError
 from domain.thrones.prose import Prose
 from domain.thrones.refusals import explain
-from domain.thrones.ruleset import EDITIONS
+from domain.thrones.ruleset import NAMES
 from events.envelope import Refused
 from events.errors import (
     BadCommand,
@@ -120,7 +120,7 @@ def problem_of(error: Exception) -> tuple[Problem, dict[str, str]]:
         case Unsigned():
             return _problem(404, "no-key", str(error)), {}
         case Refusal():
-            detail = explain(error.code, error.params, Prose(EDITIONS["second-edition"]))
+            detail = explain(error.code, error.params, NAMES)
             status = 403 if error.code == "arbiter-plays" else 422
             return _problem(status, error.code, detail, error.rules, error.params), {}
         case NotationError():

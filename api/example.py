@@ -14,7 +14,7 @@ import msgspec
 from api.desk import Desk
 from api.letters import Await, Letter, Sent
 from api.tokens import Caller
-from domain.thrones.ruleset import EDITIONS
+from domain.thrones.charters import houses_of
 from domain.thrones.state import State
 from events.errors import GameExists
 
@@ -64,8 +64,7 @@ class Player:
     def begin(self) -> None:
         """Create the game, or find out how much of it has been played."""
         example = self.example
-        tables = EDITIONS.get(example.edition)
-        houses = tables.players(example.players).houses if tables else ()
+        houses = houses_of(example.edition, example.players, example.switches)
         try:
             made = self.desk.create(
                 edition=example.edition,

@@ -15,10 +15,11 @@ from api.desk import Desk, LogEntry
 from api.tokens import Caller
 from domain.kernel.refusal import Refusal
 from domain.thrones.commands import HouseAnswer
+from domain.thrones.editions.composed import edition_of
 from domain.thrones.notation import Line, NotationError, format_answer, house_in_header, parse_line, split_letter
 from domain.thrones.prose import Prose
 from domain.thrones.refusals import explain
-from domain.thrones.ruleset import EDITIONS, THRONES
+from domain.thrones.ruleset import THRONES
 from domain.thrones.state import State
 from events.envelope import Receipt, Refused, Stored, encode
 from events.errors import BadCommand
@@ -217,9 +218,11 @@ def _for(house: str, state: State) -> Caller:
         return Caller("seat", seats[house])
     if not seats:
         raise Refusal("not-started")
-    known = EDITIONS[state.charter.edition].houses
+    edition = edition_of(state.charter)
+    known = edition.houses
     if house in known:
-        raise Refusal("house-not-in-play", ("2E-SET-1",), house=house, houses=list(state.houses))
+        rules = edition.law.cite(("2E-SET-1",))
+        raise Refusal("house-not-in-play", rules, house=house, houses=list(state.houses))
     raise Refusal("unknown-house", unknown=True, house=house, known=sorted(known))
 
 

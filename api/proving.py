@@ -13,7 +13,8 @@ import msgspec
 from api.bundling import LOG, boards_of, charter_of, log_of
 from domain.kernel.docket import Origin
 from domain.thrones.draws import Drawn, Draws, PublicDraws
-from domain.thrones.ruleset import EDITIONS, THRONES
+from domain.thrones.editions.composed import edition_of
+from domain.thrones.ruleset import THRONES
 from events.bundle import MANIFEST, NOTE, Bundle, is_bundle, manifest_line, unpack
 from events.chain import Chain
 from events.errors import RecordError
@@ -154,7 +155,7 @@ def _finding(found: Disagreement) -> Finding:
 
 def _drawn(judge: Judge, lines: Sequence[bytes], full: bool) -> Drawn:
     """The draws, as far as the record can be read; what stops the reading is told elsewhere."""
-    draws, public = Draws(EDITIONS), PublicDraws(EDITIONS)
+    draws, public = Draws(edition_of), PublicDraws(edition_of)
     try:
         chain = Chain()
         for line in parse(lines):

@@ -16,11 +16,13 @@ from domain.kernel.facts import Awaited
 from domain.kernel.joint import CloseShares
 from domain.thrones import options as o
 from domain.thrones.charter import Arbitration, Charter
+from domain.thrones.charters import SECOND
 from domain.thrones.commands import AnyAnswer
 from domain.thrones.doubt import Held
 from domain.thrones.march_options import Marches
 from domain.thrones.notation import format_answer
 from domain.thrones.procedures.mustering import MusterOptions
+from domain.thrones.procedures.wildling_assault import UnitsOfWorth
 from domain.thrones.ruleset import THRONES
 from domain.thrones.state import Hidden, Standing, State
 from domain.thrones.view import Owed, Own
@@ -42,6 +44,7 @@ AnyOptions: Any = Union[  # noqa: UP007  # mypy takes no alias of Any made with 
     o.Amount,
     o.Groups,
     o.Assignments,
+    o.BoundAssignments,
     o.SomeUnits,
     o.UnitsAnywhere,
     o.UnitsInOneArea,
@@ -50,11 +53,14 @@ AnyOptions: Any = Union[  # noqa: UP007  # mypy takes no alias of Any made with 
     o.PerOrder,
     o.YesNo,
     o.Replacements,
+    o.BoundReplacements,
     o.RaidChoices,
+    o.DoubleRaidChoices,
     o.ConsolidateChoices,
     o.Requests,
     Marches,
     MusterOptions,
+    UnitsOfWorth,
 ]
 AnyCommand: Any = THRONES.command_type
 AnyFact: Any = Annotated[Any, msgspec.Meta(extra_json_schema={"$ref": "#/components/schemas/Fact"})]
@@ -67,6 +73,8 @@ NAMED: dict[str, tuple[Any, ...]] = {"Fact": (THRONES.fact_type, SealedFact)}
 class GameOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A game to be created.
 
+    ``edition`` is the preset to begin from, and ``switches`` what the table plays otherwise, by name (presets, names
+    and words are those of ``GET /v1/charters``). ``tables`` replaces data by the organiser's own: JSON Pointer → value.
     ``seats`` maps seat ids to Houses; without it every House gets a seat. With ``deal`` the Houses are dealt to the
     seats by chance. A ``seed`` (64 hexadecimal digits) makes every draw known to whoever gave it, and the charter
     says so. With imposed chance ``decks`` states the decks from the top. ``arbitration`` is what is agreed about
@@ -75,8 +83,9 @@ class GameOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """
 
     players: int
-    edition: str = "second-edition"
+    edition: str = SECOND
     switches: dict[str, str] = {}
+    tables: dict[str, Any] = {}
     seats: Annotated[dict[str, str], msgspec.Meta(min_length=1)] | None = None
     deal: bool = False
     game: str | None = None
@@ -113,7 +122,10 @@ class TokenIssues(msgspec.Struct, frozen=True):
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """A game as everybody may know it. ``parked``: it waits for the server's operator. ``origin`` is that of a fork."""
+    """A game as everybody may know it. ``parked``: it waits for the server's operator. ``origin`` is that of a fork.
+
+    ``drawn`` are the Houses that share a game which nobody has won.
+    """
 
     game: str
     version: int
@@ -129,6 +141,7 @@ class Summary(msgspec.Struct, frozen=True):
     winner: str | None
     ranking: tuple[Standing, ...]
     origin: Origin | None
+    drawn: tuple[str, ...] = ()
 
 
 class Notation(msgspec.Struct, frozen=True):

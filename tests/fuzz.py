@@ -1,5 +1,7 @@
 """``python -m tests.fuzz --games 1000 --seed 0``: whole random games with every property checked.
 
+With ``--variations`` they are games by the first edition's book, by the other presets and by mixtures of the books.
+
 Games are numbered; the seed is the number of the first. A failure names its game, so that it can be played again.
 """
 
@@ -10,7 +12,7 @@ import sys
 import traceback
 from collections import Counter
 
-from tests.domain.games import spec
+from tests.domain.games import spec, spec_of_variations
 from tests.domain.properties import Reached, check_game
 
 
@@ -19,12 +21,17 @@ def main() -> int:
     options.add_argument("--games", type=int, default=100, help="how many games (default 100)")
     options.add_argument("--seed", type=int, default=0, help="number of the first game (default 0)")
     options.add_argument("--keep-going", action="store_true", help="do not stop at the first failure")
+    options.add_argument(
+        "--variations", action="store_true", help="games by other books and mixtures instead of the second edition"
+    )
     chosen = options.parse_args()
+    make = spec_of_variations if chosen.variations else spec
 
+    again = "--variations " if chosen.variations else ""
     reached, winners, failed = Reached(), Counter[str](), list[int]()
     each: dict[int, set[str]] = {}
     for number in range(chosen.seed, chosen.seed + chosen.games):
-        game = spec(number)
+        game = make(number)
         try:
             here = Reached()
             winners[check_game(game, here).winner or "nobody"] += 1
@@ -33,7 +40,7 @@ def main() -> int:
         except Exception:  # noqa: BLE001  # any failure of any game is what is looked for
             failed.append(number)
             traceback.print_exc()
-            print(f"\ngame {number} failed: python -m tests.fuzz --games 1 --seed {number}", flush=True)
+            print(f"\ngame {number} failed: python -m tests.fuzz {again}--games 1 --seed {number}", flush=True)
             if not chosen.keep_going:
                 break
         _progress(number - chosen.seed + 1, chosen.games)

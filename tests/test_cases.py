@@ -14,18 +14,26 @@ import pytest
 from domain.thrones import commands as c
 from domain.thrones.cases import Case, CaseError, CaseReport, Excluded, Expect, decode_case, run_case
 from domain.thrones.editions.second import SECOND_EDITION
-from domain.thrones.interchange.examples import read_answers, read_setup, run_example
+from domain.thrones.interchange.examples import Example, read_answers, read_setup
+from domain.thrones.interchange.worked_examples import examples_in
 from domain.thrones.rulebook import parse_rules
 from domain.thrones.state import State
+from tests import contents
 
 HERE = Path(__file__).parent
-CASES = sorted((HERE / "cases").glob("*/*.json"))
-CASES = [path for path in CASES if path.parent.name != "sources"]
-SOURCES = ("rulebook-examples-2e.json", "more-examples-2e.json")
-EXAMPLES: list[dict[str, Any]] = [
-    example for name in SOURCES for example in json.loads((HERE / "cases/sources" / name).read_text())["cases"]
-]
+CASES = contents.files()
+SOURCES = sorted((HERE / "cases/sources").glob("*.json"))
+WORKED = [one for path in SOURCES for one in examples_in(json.loads(path.read_text()))]
+EXAMPLES = [example for example, _, kind in WORKED if kind is Example]
+IDS = [example["id"] for example, _, _ in WORKED]
 RULES = parse_rules((HERE.parent / "docs/rules/second-edition.md").read_text())
+FIRST_RULES = parse_rules((HERE.parent / "docs/rules/first-edition.md").read_text())
+LAWS = {"second-edition": RULES, "first-edition": FIRST_RULES}
+"""Presets that go by one specification; others go by both."""
+
+
+def run_example(example: dict[str, Any], known_rules: Any = None) -> CaseReport:
+    return Example(example, "second-edition", known_rules).run()
 
 
 def load(path: Path) -> Case:
@@ -36,7 +44,8 @@ def load(path: Path) -> Case:
 def test_case(path: Path) -> None:
     case = load(path)
     assert (case.id, case.chapter) == (path.stem, path.parent.name)
-    assert not set(case.rules) - set(RULES), "a rule that the specification does not have"
+    law = LAWS.get(case.edition, {**RULES, **FIRST_RULES})
+    assert not set(case.rules) - set(law), "a rule that its specification does not have"
     report = run_case(case)
     assert report.passed, f"{report.disagreement}\ncompleted: {'; '.join(report.completed)}"
 
@@ -69,7 +78,8 @@ def with_expectation(case: Case, excluded: Excluded) -> Case:
 
 
 def test_every_ruling_has_a_case() -> None:
-    rulings = [json.loads(line)["id"] for line in (HERE / "cases/sources/rulings-2e.jsonl").read_text().splitlines()]
+    files = sorted((HERE / "cases/sources").glob("rulings-*.jsonl"))
+    rulings = [json.loads(line)["id"] for path in files for line in path.read_text().splitlines()]
     assert sorted(rulings) == sorted({path.stem[:4] for path in CASES})
 
 
@@ -79,16 +89,60 @@ def test_a_case_without_a_wrong_outcome_is_refused() -> None:
         run_case(case)
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=[example["id"] for example in EXAMPLES])
-def test_worked_example(example: dict[str, Any]) -> None:
-    report = run_example(example, known_rules=RULES)
+def test_every_case_has_a_number_of_its_own_and_a_place_in_the_specification() -> None:
+    numbers = [case.number for case in contents.suite()]
+    assert len(set(numbers)) == len(numbers)
+    assert min(numbers) > 0, "python -m tests.contents numbers the new ones"
+    places: dict[tuple[str, str], str] = {}
+    for case in contents.suite():
+        assert case.source
+        assert case.section in contents.sections(case.edition), case.id
+        assert places.setdefault((case.edition, case.chapter), case.section) == case.section, case.id
+
+
+def test_declared_preferences_name_what_the_specification_has() -> None:
+    for case in contents.suite():
+        preference = case.preference
+        if preference is not None:
+            text = contents.specification(case.edition)
+            assert preference.choice
+            assert not preference.entry or f"\n| {preference.entry} |" in text, case.id
+            assert not preference.switch or f"\n| `{preference.switch}` |" in text, case.id
+
+
+def test_the_table_of_contents_is_that_of_the_files() -> None:
+    page = contents.PAGE.read_text(encoding="utf-8")
+    assert not contents.moved(page, contents.suite())
+    before, mark, table = page.partition(contents.MARK)
+    assert before
+    assert mark
+    assert table == f"{contents.contents(contents.suite())}\n", "python -m tests.contents writes it anew"
+
+
+def test_a_number_that_goes_to_another_case_is_found() -> None:
+    first, second, *rest = contents.suite()
+    page = contents.PAGE.read_text(encoding="utf-8")
+    swapped = [
+        msgspec.structs.replace(first, number=second.number),
+        msgspec.structs.replace(second, number=first.number),
+    ]
+    wrong = [f"{first.number} was {first.id}", f"{second.number} was {second.id}"]
+    assert sorted(contents.moved(page, [*swapped, *rest])) == wrong
+    assert contents.moved(page, [second, *rest]) == wrong[:1]
+
+
+@pytest.mark.parametrize(("example", "preset", "kind"), WORKED, ids=IDS)
+def test_worked_example(example: dict[str, Any], preset: str, kind: type[Example]) -> None:
+    report = kind(example, preset, LAWS[preset]).run()
     assert report.passed, f"{report.disagreement}\ncompleted: {'; '.join(report.completed)}"
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=[example["id"] for example in EXAMPLES])
-def test_every_expectation_of_a_worked_example_is_compared(example: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("example", "preset", "kind"), WORKED, ids=IDS)
+def test_every_expectation_of_a_worked_example_is_compared(
+    example: dict[str, Any], preset: str, kind: type[Example]
+) -> None:
     for where, wrong in spoiled(example["expected"]):
-        assert not run_example({**example, "expected": wrong}).passed, f"nobody looked at {where}"
+        assert not kind({**example, "expected": wrong}, preset).run().passed, f"nobody looked at {where}"
 
 
 def spoiled(value: Any, where: str = "") -> Iterator[tuple[str, Any]]:
@@ -160,7 +214,8 @@ def test_rules_that_do_not_exist_and_expectations_of_nothing_are_not_understood(
     assert run_example({**known, "rules": ["2E-NO-1"]}, known_rules=RULES).disagreement.endswith(
         "unknown rules: 2E-NO-1"
     )
-    for nothing in ({}, {"areas": {}}, {"results": []}):
+    nothings: tuple[dict[str, Any], ...] = ({}, {"areas": {}}, {"results": []})
+    for nothing in nothings:
         assert run_example({**known, "expected": nothing}).disagreement == "not understood: nothing expected"
     assert "not understood" in run_example({**known, "actions": [{"by": "stark"}]}).disagreement
 
@@ -214,7 +269,7 @@ def test_routed_units_are_read_wherever_units_are() -> None:
 
 def reports() -> Iterator[CaseReport]:
     yield from (run_case(load(path)) for path in CASES)
-    yield from (run_example(example) for example in EXAMPLES)
+    yield from (kind(example, preset).run() for example, preset, kind in WORKED)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from api.cli import arbiter, diff, fork, play, proof, read, record, server, shared, tools
+from api.cli import arbiter, cases, charters, diff, fork, play, proof, read, record, server, shared, tools
 from api.cli.common import BUG, INTERRUPTED, USAGE, Failure, Out, failure
 from domain.thrones.charter import ENGINE
 from worker import log
@@ -56,6 +56,7 @@ app.command("submit")(play.submit)
 app.command("deadline")(play.deadline)
 app.command("token")(play.token)
 app.command("games")(play.games)
+app.command("charter")(charters.charter)
 app.command("show")(read.show)
 app.command("log")(read.log)
 app.command("replay")(read.replay)
@@ -81,7 +82,7 @@ app.command("secrets")(arbiter.secrets)
 app.command("diff")(diff.diff)
 app.command("sample")(tools.sample)
 app.command("rules")(tools.rules)
-app.add_typer(tools.cases, name="cases")
+app.add_typer(cases.cases, name="cases")
 app.command("trace")(tools.trace)
 
 _ClickException: Any = typer.BadParameter.__mro__[2]

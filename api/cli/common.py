@@ -20,10 +20,10 @@ from api.desk import NoSuchVersion, NotAllowed, NotAMoment, Unsigned
 from api.quota import TooManyForks
 from api.serve import BadAddress, PortTaken
 from domain.kernel.refusal import Refusal
-from domain.thrones.editions.second import SECOND_EDITION
 from domain.thrones.notation import NotationError
-from domain.thrones.prose import Prose
 from domain.thrones.refusals import explain
+from domain.thrones.ruleset import NAMES
+from domain.thrones.variations import PRESETS
 from events.bundle import BundleDamaged
 from events.embedded import EmbeddedError
 from events.envelope import encode
@@ -59,6 +59,14 @@ StoreUrl = Annotated[
 QueueUrl = Annotated[
     str, typer.Option("--queue", envvar="ROOKERY_QUEUE", help="URL of its queue's server, if that is another one.")
 ]
+Players = Annotated[int | None, typer.Option(help="How many play.", show_default="as many as can")]
+SwitchWords = Annotated[
+    list[str], typer.Option(help="What the table plays otherwise, such as tides-of-battle=on or raid-orders=first.")
+]
+OwnTables = Annotated[
+    str, typer.Option("--tables", help="A JSON file of the organiser's own values by their place in the tables.")
+]
+EditionName = Annotated[str, typer.Option(help=f"The charter to begin from: {', '.join(PRESETS)}.")]
 GameId = Annotated[str, typer.Argument(help="The id of the game.", show_default=False)]
 Moment = Annotated[
     str, typer.Option("--at", help="An entry, or a time: what there was then, without hindsight.", show_default="now")
@@ -127,7 +135,7 @@ def failure(error: Exception) -> Failure:
 
 def refused(refusal: Refusal) -> Failure:
     """A refusal outside of a game: of a charter, of names."""
-    message = explain(refusal.code, refusal.params, Prose(SECOND_EDITION))
+    message = explain(refusal.code, refusal.params, NAMES)
     rules = f" [{', '.join(refusal.rules)}]" if refusal.rules else ""
     exit_code = USAGE if refusal.unknown else REFUSED
     return Failure(exit_code, refusal.code, message + rules, rules=list(refusal.rules), params=refusal.params)

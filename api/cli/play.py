@@ -6,19 +6,24 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 import typer
 
 from api.cli.common import (
     REFUSED,
     USAGE,
     Data,
+    EditionName,
     Failure,
     GameId,
     Json,
     Out,
+    OwnTables,
+    Players,
     QueueUrl,
     SeatName,
     StoreUrl,
+    SwitchWords,
     TokenText,
     failure,
     plain,
@@ -30,16 +35,20 @@ from api.letters import Letter, Sent, Unread
 from api.tokens import ORGANISER
 from domain.kernel.commands import PassDeadline
 from domain.kernel.refusal import Refusal
+from domain.thrones.charter import Charter
+from domain.thrones.charters import SECOND, in_one_line, most_players, new_charter
+from domain.thrones.editions.composed import edition_of
 from domain.thrones.prose import Prose
 from domain.thrones.refusals import explain
-from domain.thrones.ruleset import EDITIONS, THRONES
+from domain.thrones.ruleset import THRONES
 from domain.thrones.state import State
 from events.envelope import Refused, encode, number_of
 
 
 def new(
-    players: Annotated[int, typer.Option(help="How many play.")] = 6,
-    switch: Annotated[list[str], typer.Option(help="A switch of the charter, such as tides-of-battle=on.")] = [],  # noqa: B006 - typer copies it
+    players: Players = None,
+    switch: SwitchWords = [],  # noqa: B006 - typer copies it
+    tables: OwnTables = "",
     seat: Annotated[
         list[str], typer.Option(help="A seat and its House, alice=stark; with --deal the seat alone.")
     ] = [],  # noqa: B006 - typer copies it
@@ -51,7 +60,7 @@ def new(
     arbitration: Annotated[
         list[str], typer.Option(help="What is agreed about disputes, such as secrets-log=at-once.")
     ] = [],  # noqa: B006 - typer copies it
-    edition: Annotated[str, typer.Option(help="The edition.")] = "second-edition",
+    edition: EditionName = SECOND,
     game: Annotated[str, typer.Option("--game", help="The id of the game.", show_default="a random one")] = "",
     data: Data = "",
     store: StoreUrl = "",
@@ -60,12 +69,14 @@ def new(
 ) -> None:
     """Create a game and print the tokens of its seats, once."""
     out = Out(json)
+    charter = ordered(edition, players, switch, tables)
     with place(data, store, queue, may_begin=True) as here:
         made = here.desk.create(
             edition=edition,
-            players=players,
+            players=len(charter.houses),
             switches=settings(switch),
-            seats=_seats(seat, deal, edition, players) if seat else None,
+            tables=charter.tables or None,
+            seats=_seats(seat, deal, charter) if seat else None,
             deal=deal,
             game=game or None,
             seed=_seed(seed),
@@ -78,6 +89,8 @@ def new(
         if isinstance(ruled.verdict, Refused):
             raise Refusal(ruled.verdict.code, ruled.verdict.rules, **ruled.verdict.params)
         seats = THRONES.seats(_state(here, made.game))
+    for line in _told_of(charter):
+        out.say(line)
     if joint:
         out.say("It begins when every seat has added to the seed, twice each: rookery contribute GAME --token TOKEN")
     out.say(f"Game {made.game} {'is agreed on' if joint else 'has begun'}. These tokens are shown only now:")
@@ -85,6 +98,32 @@ def new(
     out.table(("Seat", "House", "Token"), [*rows, (ORGANISER, "", made.organiser)])
     document = {"game": made.game, "seats": seats, "tokens": made.tokens, "organiser": made.organiser}
     out.document({**document, "receipt": made.receipt})
+
+
+def ordered(edition: str, players: int | None, switch: list[str], tables: str) -> Charter:
+    """The charter that options ask for, without its seats. Raises Refusal, Failure."""
+    words = settings(switch)
+    own = _tables(tables) if tables else None
+    return new_charter(edition, most_players(edition, words) if players is None else players, words, own)
+
+
+def _tables(file: str) -> dict[str, Any]:
+    """Own tables: one JSON object, pointer to value."""
+    try:
+        found = msgspec.json.decode(_read(file))
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise usage(f"{file} cannot be read as JSON: {error}.") from error
+    if not isinstance(found, dict):
+        raise usage(f'{file} holds no object such as {{"/constants/garrison": 3}}.')
+    return found
+
+
+def _told_of(charter: Charter) -> list[str]:
+    """What players should know before they begin."""
+    line = in_one_line(charter)
+    number = len(charter.assumed or ())
+    granted = f" {number} figures rest on assumptions: rookery charter GAME tells which." if number else ""
+    return [line + granted] if line else []
 
 
 def settings(switches: list[str]) -> dict[str, str]:
@@ -98,11 +137,10 @@ def settings(switches: list[str]) -> dict[str, str]:
     return found
 
 
-def _seats(seats: list[str], deal: bool, edition: str, players: int) -> dict[str, str]:
+def _seats(seats: list[str], deal: bool, charter: Charter) -> dict[str, str]:
     """Seat to House; with ``deal`` any House will do."""
-    tables = EDITIONS.get(edition)
-    words = lexicon_of(tables) if tables else None
-    houses = sorted(tables.players(players).houses) if tables and players in tables.player_counts else []
+    words = lexicon_of(edition_of(charter))
+    houses, players = charter.houses, len(charter.houses)
     if deal:
         named = [seat.partition("=")[0] for seat in seats]
         if len(set(named)) != len(houses):
@@ -115,7 +153,7 @@ def _seats(seats: list[str], deal: bool, edition: str, players: int) -> dict[str
             raise usage(f"A seat is given with its House, such as alice=stark, not as {seat!r}. Or let --deal deal.")
         if name in found:
             raise usage(f"The seat {name!r} is given twice.")
-        found[name] = words.houses.resolve(house, len(name) + 2) if words else house
+        found[name] = words.houses.resolve(house, len(name) + 2)
     return found
 
 
@@ -337,6 +375,8 @@ def _remark(one: dict[str, Any]) -> str:
         found.append(f"parked: {one['parked']}")
     elif one["winner"]:
         found.append(f"{one['winner']} has won")
+    elif one["drawn"]:
+        found.append(f"a draw of {', '.join(one['drawn'])}")
     return ", ".join(found)
 
 
@@ -352,6 +392,7 @@ def _summary(here: Place, game: str) -> dict[str, Any]:
         "awaited": [f"{one.player} ({one.kind})" for one in state.awaited] if not state.is_over else [],
         "unruled": here.desk.store.unruled_tail(game),
         "winner": state.winner,
+        "drawn": list(state.drawn or ()),
         "fork_of": state.docket.origin.game if state.docket.origin else None,
         "parked": f"{parked.error} at {parked.where}" if parked else None,
     }

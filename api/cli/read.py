@@ -63,6 +63,13 @@ def picture(seen: View) -> str:
     return board(Game(rules, state, rules.edition), seen)
 
 
+def ending(prose: Prose, state: State) -> str:
+    """Who has won, in a sentence."""
+    if state.winner:
+        return f"{prose.name(state.winner)} wins."
+    return f"{prose.listed(state.drawn)} draw." if state.drawn else "The game is not over."
+
+
 def _owed(one: Owed) -> str:
     """What a House owes: the question, and the answer that a missed deadline gets."""
     rules = ", ".join(one.rules)

@@ -15,13 +15,12 @@ import typer
 from api.cli.common import AWAY, Data, Failure, Json, Out, QueueUrl, StoreUrl, usage
 from api.cli.place import not_a_store
 from api.cli.play import told
-from api.cli.read import picture
+from api.cli.read import ending, picture
 from api.example import EXAMPLE, Example, NotAnExample, Player, read
 from api.quota import MOST_FORKS
 from api.serve import Server
 from api.tokens import PUBLIC
 from domain.thrones.prose import Prose
-from domain.thrones.state import State
 from events.embedded import data_directory, find
 from events.envelope import Receipt, Stored
 from events.store import Store
@@ -183,12 +182,16 @@ def _show_end(out: Out, player: Player) -> None:
     out.say()
     out.say(picture(seen))
     out.say()
-    out.say(_winner(prose, state), style="bold")
-    out.document({"game": game, "version": version, "winner": state.winner, "ranking": state.ranking})
-
-
-def _winner(prose: Prose, state: State) -> str:
-    return f"{prose.name(state.winner)} wins." if state.winner else "The game is not over."
+    out.say(ending(prose, state), style="bold")
+    out.document(
+        {
+            "game": game,
+            "version": version,
+            "winner": state.winner,
+            "drawn": list(state.drawn or ()),
+            "ranking": state.ranking,
+        }
+    )
 
 
 def worker(

@@ -1,4 +1,4 @@
-"""Commands that need no store: sample, rules, cases, trace."""
+"""Commands that need no store: sample, rules, trace."""
 
 from __future__ import annotations
 
@@ -7,29 +7,39 @@ import os
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 import typer
 
-from api.cli.common import DISAGREES, Failure, Json, Out, plain, usage
+from api.cli.common import (
+    DISAGREES,
+    EditionName,
+    Failure,
+    Json,
+    Out,
+    OwnTables,
+    Players,
+    SwitchWords,
+    plain,
+    usage,
+)
 from api.cli.place import Place, place
-from api.cli.play import settings
-from api.cli.read import picture
+from api.cli.play import ordered, settings
+from api.cli.read import ending, picture
 from api.tokens import Caller
 from domain.kernel.commands import Command
 from domain.kernel.decision import Decision
-from domain.kernel.refusal import Refusal
 from domain.thrones.bots import TEMPERAMENTS, Bot
-from domain.thrones.cases import CaseError, CaseReport, decode_case, run_case
-from domain.thrones.charter import Charter, Switches
+from domain.thrones.charter import Charter
+from domain.thrones.charters import SECOND, in_one_line
 from domain.thrones.coverage import Exemption, Row, coverage, missing
-from domain.thrones.editions.second import SECOND_EDITION
-from domain.thrones.interchange.examples import FORMAT, run_example
+from domain.thrones.edition import Edition
+from domain.thrones.editions.composed import edition_of
 from domain.thrones.interchange.traces import EXPLANATIONS, Difference, Report, replay
 from domain.thrones.prose import Prose
 from domain.thrones.rulebook import parse_rules
@@ -40,17 +50,18 @@ from domain.thrones.view import view
 from events.envelope import encode
 
 ROOT = Path(__file__).parents[2]
-CASES = ROOT / "tests" / "cases"
 RECORDS = ROOT / "tests" / "rules"
-SPECIFICATION = ROOT / "docs" / "rules" / "second-edition.md"
+SPECIFICATIONS = ROOT / "docs" / "rules"
 MOST_ENTRIES = 6000
 Answerer = Callable[[State, Decision[Any]], Command]
 
 
 def sample(
-    players: Annotated[int, typer.Option(help="How many play.")] = 6,
+    players: Players = None,
     seed: Annotated[int, typer.Option(help="The number of the game: draws and choices follow from it.", min=0)] = 1,
-    switch: Annotated[list[str], typer.Option(help="A switch of the charter, such as tides-of-battle=on.")] = [],  # noqa: B006 - typer copies it
+    edition: EditionName = SECOND,
+    switch: SwitchWords = [],  # noqa: B006 - typer copies it
+    tables: OwnTables = "",
     temperament: Annotated[
         list[str], typer.Option(help=f"How the bots feel, in turn: {', '.join(TEMPERAMENTS)}; drawn without it.")
     ] = [],  # noqa: B006 - typer copies it
@@ -62,36 +73,39 @@ def sample(
 ) -> None:
     """Let bots play a whole game, in process or through a store, and print how it ends."""
     out = Out(json)
-    if players not in SECOND_EDITION.player_counts:
-        raise usage(f"The game is for {', '.join(map(str, SECOND_EDITION.player_counts))} players, not for {players}.")
-    houses = tuple(sorted(SECOND_EDITION.players(players).houses))
-    moods = _temperaments(temperament, houses, seed)
-    answer = _answerer(moods, seed)
+    charter = msgspec.structs.replace(ordered(edition, players, switch, tables), chance="stated")
+    played = edition_of(charter)
+    moods = _temperaments(temperament, charter.houses, seed)
+    answer = _answerer(played, moods, seed)
     began = time.perf_counter()
-    with out.progress("Round", SECOND_EDITION.constants.rounds) as progress:
+    with out.progress("Round", played.constants.rounds) as progress:
         if store or data:
             with place(data, store, queue, may_begin=True) as here:
-                name = game or f"sample-{players}-{seed}"
-                state, entries = _through(here, name, players, settings(switch), seed, answer, progress)
+                name = game or _name(charter, seed)
+                state, entries = _through(here, name, charter, settings(switch), seed, answer, progress)
         else:
             name = ""
-            state, entries = _in_process(_charter(houses, switch), seed, answer, progress)
+            state, entries = _in_process(charter, seed, answer, progress)
     seconds = time.perf_counter() - began
-    assert state.winner is not None, "a game ends"
+    assert state.is_over, "a game ends"
     seen = view(state, None)
     out.say(picture(seen))
     out.say()
-    out.say(f"{Prose(SECOND_EDITION).name(state.winner)} wins in round {state.round}, after {entries} entries.", "bold")
+    how = f"{ending(Prose(played), state)[:-1]} in round {state.round}, after {entries} entries."
+    out.say(how, "bold")
+    if line := in_one_line(charter):
+        out.say(line)
     out.say("Temperaments: " + ", ".join(f"{house} {mood}" for house, mood in moods.items()))
     if name:
         out.say(f"The game is in the store as {name}.")
     out.document(
         {
             "game": name or None,
-            "players": players,
+            "players": len(charter.houses),
             "seed": seed,
             "temperaments": moods,
             "winner": state.winner,
+            "drawn": list(state.drawn or ()),
             "round": state.round,
             "entries": entries,
             "ranking": state.ranking,
@@ -101,12 +115,10 @@ def sample(
     )
 
 
-def _charter(houses: tuple[str, ...], switch: list[str]) -> Charter:
-    try:
-        switches = msgspec.convert(settings(switch), Switches)
-    except msgspec.ValidationError as error:
-        raise usage(f"The switches cannot be set so: {error}.") from error
-    return Charter("second-edition", houses, switches, chance="stated")
+def _name(charter: Charter, seed: int) -> str:
+    """The id of a sample: by its preset, unless that is the one that nobody has to name."""
+    preset = "" if charter.edition == SECOND else f"{charter.edition}-"
+    return f"sample-{preset}{len(charter.houses)}-{seed}"
 
 
 def _temperaments(wanted: list[str], houses: tuple[str, ...], seed: int) -> dict[str, str]:
@@ -118,11 +130,9 @@ def _temperaments(wanted: list[str], houses: tuple[str, ...], seed: int) -> dict
     return {house: wanted[place % len(wanted)] if wanted else drawn[place] for place, house in enumerate(houses)}
 
 
-def _answerer(moods: dict[str, str], seed: int) -> Answerer:
+def _answerer(edition: Edition, moods: dict[str, str], seed: int) -> Answerer:
     chance = random.Random(f"rookery/sample/{seed}/play")
-    bots = {
-        house: Bot(TEMPERAMENTS[mood], SECOND_EDITION.board, SECOND_EDITION.tokens) for house, mood in moods.items()
-    }
+    bots = {house: Bot(TEMPERAMENTS[mood], edition.board, edition.tokens) for house, mood in moods.items()}
     return lambda state, decision: bots[decision.player].answer(state, decision, chance.randrange)
 
 
@@ -140,7 +150,7 @@ def _in_process(charter: Charter, seed: int, answer: Answerer, progress: Callabl
 def _through(
     here: Place,
     game: str,
-    players: int,
+    charter: Charter,
     switches: dict[str, str],
     seed: int,
     answer: Answerer,
@@ -148,7 +158,12 @@ def _through(
 ) -> tuple[State, int]:
     """The same game, every answer through inbox, worker and ledger."""
     made = here.desk.create(
-        edition="second-edition", players=players, switches=switches, game=game, seed=f"{seed:064x}"
+        edition=charter.edition,
+        players=len(charter.houses),
+        switches=switches,
+        tables=charter.tables or None,
+        game=game,
+        seed=f"{seed:064x}",
     )
     here.ruling(made.receipt)
     seat_of = {house: seat for seat, house in made.seats.items()}
@@ -161,98 +176,6 @@ def _through(
         receipt = here.desk.submit(game, caller, encode(answer(state, owed[0])), seen=entries)
         here.ruling(receipt)
     raise AssertionError("a game ends")
-
-
-# Cases
-
-cases = typer.Typer(help="Numbered positions with what must follow, and what must not.", no_args_is_help=True)
-
-
-@cases.command("run")
-def run_cases(
-    files: Annotated[
-        list[Path] | None, typer.Argument(help="Files or directories.", show_default="tests/cases")
-    ] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Also print what was filled in and what agreed.")] = False,
-    json: Json = False,
-) -> None:
-    """Run cases and print a table."""
-    out = Out(json)
-    paths = _case_files(files or [CASES])
-    known = parse_rules(SPECIFICATION.read_text(encoding="utf-8")) if SPECIFICATION.is_file() else None
-    reports: list[tuple[str, CaseReport]] = []
-    with out.progress("Cases", len(paths)) as progress:
-        for number, path in enumerate(paths, start=1):
-            reports += [(str(path), report) for report in _run_file(path, known)]
-            progress(number)
-    failed = [report for _, report in reports if not report.passed]
-    out.table(
-        ("Case", "", "Title", "Agreed", "Filled in"),
-        [
-            (one.id, "ok" if one.passed else "FAILED", one.title, len(one.agreed), len(one.completed))
-            for _, one in reports
-        ],
-    )
-    if verbose:
-        for _, one in reports:
-            out.say(f"\n{one.id}  {one.title}", style="bold")
-            for note in one.completed:
-                out.say(f"  filled in: {note}")
-            for note in one.agreed:
-                out.say(f"  agreed: {note}")
-    for one in failed:
-        out.say(f"{one.id}: {one.disagreement}", style="red")
-    out.say(f"{len(reports) - len(failed)} of {len(reports)} cases passed.")
-    out.document(
-        {
-            "cases": [{"file": file, **plain(report)} for file, report in reports],
-            "passed": len(reports) - len(failed),
-            "failed": len(failed),
-        }
-    )
-    if failed:
-        raise typer.Exit(DISAGREES)
-
-
-def _case_files(given: Iterable[Path]) -> list[Path]:
-    found: list[Path] = []
-    for path in given:
-        if path.is_dir():
-            found += sorted(path.rglob("*.json"))
-        elif path.is_file():
-            found.append(path)
-        else:
-            raise usage(f"There is no file or directory {path}.")
-    if not found:
-        raise usage("There are no cases there.")
-    return found
-
-
-def _run_file(path: Path, known_rules: Container[str] | None) -> Iterator[CaseReport]:
-    """One case, or every example of a file in the exchange format. What cannot be tried fails, in its own row."""
-    try:
-        raw = path.read_bytes()
-        document = msgspec.json.decode(raw)
-        if isinstance(document, dict) and document.get("format") == FORMAT:
-            examples = document.get("cases")
-            if not isinstance(examples, list) or not all(isinstance(one, dict) for one in examples):
-                raise CaseError(f'a file in the format {FORMAT} has a list of "cases"')
-            for example in examples:
-                yield run_example(example, known_rules=known_rules)
-        else:
-            yield run_case(decode_case(raw))
-    except OSError as error:
-        yield _untried(path, error.strerror or str(error))
-    except (CaseError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        yield _untried(path, str(error))
-    except (Refusal, LookupError, TypeError, ValueError) as error:
-        yield _untried(path, f"{type(error).__name__} {error}")
-
-
-def _untried(path: Path, why: str) -> CaseReport:
-    return CaseReport(
-        id=path.stem, title="", passed=False, agreed=(), completed=(), disagreement=f"{path} cannot be tried: {why}."
-    )
 
 
 # Reference games
@@ -364,14 +287,20 @@ def _tell_difference(out: Out, one: Difference) -> None:
 
 def rules(
     rule: Annotated[str, typer.Argument(help="Only rules whose identifier begins so, such as 2E-RAID.")] = "",
+    edition: Annotated[
+        Literal["second-edition", "first-edition"],
+        typer.Option(help="Whose rules; a RULE that is named says it by itself."),
+    ] = "second-edition",
     text: Annotated[bool, typer.Option("--text", help="Print the rules themselves, too.")] = False,
     json: Json = False,
 ) -> None:
     """Print a table of all rules: implemented, carried in which test, shown to be tested by a mutant, exempt."""
     out = Out(json)
-    if not SPECIFICATION.is_file() or not (RECORDS / "coverage.json").is_file():
+    book_of = {"1": "first-edition", "2": "second-edition"}
+    specification = SPECIFICATIONS / f"{book_of.get(rule[:1], edition)}.md"
+    if not specification.is_file() or not (RECORDS / "coverage.json").is_file():
         raise usage("The rules and the record of their tests are not installed; this command needs a checkout.")
-    book = parse_rules(SPECIFICATION.read_text(encoding="utf-8"))
+    book = parse_rules(specification.read_text(encoding="utf-8"))
     rows = [row for row in _rows(book) if row.rule.startswith(rule.upper())]
     if not rows:
         raise usage(f"There is no rule whose identifier begins with {rule!r}.")

@@ -82,6 +82,7 @@ def _create(desk: Desk, order: wire.GameOrder, key: str) -> wire.GameCreated:
         edition=order.edition,
         players=order.players,
         switches=order.switches,
+        tables=order.tables,
         seats=order.seats,
         deal=order.deal,
         game=game,
@@ -160,6 +161,7 @@ def summary(request: Request, game: str, at: str | None = None) -> Response:
         winner=state.winner,
         ranking=state.ranking,
         origin=state.docket.origin,
+        drawn=state.drawn or (),
     )
     return reading(told, etag(line.version, variant))
 

@@ -12,7 +12,7 @@ from domain.thrones.pieces import AreaId, HouseId
 
 
 class Area(msgspec.Struct, frozen=True):
-    """One area. ``castle`` is 0 none, 1 Castle, 2 Stronghold; ports name their land and sea area."""
+    """One area. ``castle`` is 0 none, 1 Castle or city, 2 Stronghold; ports name their land and sea area."""
 
     id: AreaId
     name: str

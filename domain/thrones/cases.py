@@ -7,6 +7,7 @@ and printing tables is the caller's work.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Literal
 
 import msgspec
@@ -17,12 +18,15 @@ from domain.kernel.facts import Fact
 from domain.kernel.refusal import Refusal
 from domain.thrones import commands as c
 from domain.thrones import facts as f
+from domain.thrones.edition import Edition
+from domain.thrones.editions.composed import edition_of
 from domain.thrones.evolve import EVOLVERS, redacted
 from domain.thrones.notation import Lexicon, NotationError, lexicon, parse
 from domain.thrones.positions import Completed, Partial, PositionError, complete
-from domain.thrones.ruleset import EDITIONS, THRONES
+from domain.thrones.ruleset import THRONES
 from domain.thrones.start import Start
 from domain.thrones.state import State
+from domain.thrones.variations import PRESETS
 from domain.thrones.view import Own, view
 
 Answer = str | dict[str, Any]
@@ -93,10 +97,25 @@ class Excluded(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
     expect: Expect
 
 
+class Preference(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What was chosen where the books are silent or contradict each other, in our own words.
+
+    ``entry`` is the entry of the specification's register of ambiguities, ``switch`` the switch of the charter whose
+    other values choose otherwise.
+    """
+
+    choice: str
+    entry: str = ""
+    switch: str = ""
+
+
 class Case(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """One case. ``begin`` is what must hold once the position stands, before the first step.
 
-    With ``set_up`` the game begins with its set-up instead; of the position Houses, switches and decks count.
+    ``edition`` names the preset that its table began from; the position says what is played otherwise.
+    With ``set_up`` the game begins with its set-up instead; of the position Houses, the charter's part and decks count.
+    ``number`` is its place in the suite for ever (0: it is no part of it), ``section`` the number of the heading of
+    the specification that ``chapter`` is a word for.
     """
 
     id: str
@@ -111,6 +130,9 @@ class Case(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     set_up: bool = False
     begin: Expect = Expect()
     note: str = ""
+    number: int = 0
+    section: str = ""
+    preference: Preference | None = None
 
 
 class CaseReport(msgspec.Struct, frozen=True):
@@ -135,27 +157,75 @@ def decode_case(data: bytes) -> Case:
 
 def run_case(case: Case) -> CaseReport:
     """Try a case. Raises :class:`CaseError` when it cannot be tried at all."""
-    _check_case(case)
+    check_case(case)
     return _Run(case).run()
 
 
+def moments_of(case: Case, whole: Completed) -> Iterator[Moment]:
+    """What our own engine makes of a case that has been checked: its beginning and every step, compared with nothing.
+
+    Raises :class:`Disagreement` when an answer that must be accepted is refused.
+    """
+    return _Run(case).moments(whole)
+
+
 class Moment(msgspec.Struct, frozen=True):
-    """What happened in one step: the facts, the states that they led to, a refusal if one ended it."""
+    """What happened in one step: the facts, the states that they led to, a refusal if one ended it.
+
+    ``commands`` is what was done, as far as it could be read.
+    """
 
     before: State
     after: State
     facts: tuple[Fact, ...]
     refusal: Refusal | None = None
+    commands: tuple[Command | None, ...] = ()
 
     @property
     def step_over(self) -> State:
         """The position before the game went on to another step of the round."""
+        return self._step_over[0]
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it went on to another step of the round."""
+        return self._step_over[1]
+
+    @property
+    def _step_over(self) -> tuple[State, bool]:
         state = self.before
         for fact in self.facts:
-            if isinstance(fact, f.StepBegan | f.RoundBegan):
-                return state
+            if goes_on(state, fact):
+                return state, True
             state = THRONES.evolve(state, fact)
-        return state
+        return state, False
+
+
+def goes_on(state: State, fact: Fact) -> bool:
+    """Whether with this fact the game goes on from the step of a position to what follows it.
+
+    A step that begins where the position already stands is that step. Routed units that stand up once the last march
+    is made (1E-RET-10) have done with that step.
+    """
+    if isinstance(fact, f.StepBegan):
+        return (fact.phase, fact.step) != (state.phase, state.step)
+    return isinstance(fact, f.RoundBegan) or (isinstance(fact, f.UnitsStoodUp) and state.step == "march")
+
+
+def begin(whole: Completed, *, set_up: bool = False) -> Moment:
+    """The beginning of a case: the position that was stated, and what the rules make of it before anybody is asked."""
+    blank = THRONES.blank()
+    charter = whole.state.charter
+    if set_up:
+        ruling = THRONES.decide(blank, Start(charter, decks=whole.hidden.decks))
+        return Moment(blank, ruling.state, ruling.facts)
+    ruling = THRONES.decide(blank, Start(charter, position=whole.state, hidden=whole.hidden, reason="case"))
+    # What the start itself states is no step of the game.
+    stated = next(i for i, fact in enumerate(ruling.facts) if isinstance(fact, f.HiddenStated)) + 1
+    state = blank
+    for fact in ruling.facts[:stated]:
+        state = THRONES.evolve(state, fact)
+    return Moment(state, ruling.state, ruling.facts[stated:])
 
 
 class Disagreement(Exception):
@@ -169,22 +239,17 @@ class _Run:
         self.case = case
         self.agreed: list[str] = []
         self.rules: dict[str, None] = {}
-        self.words = lexicon_of(case.edition)
 
     def run(self) -> CaseReport:
         try:
-            whole = complete(self.case.position, EDITIONS[self.case.edition])
+            whole = complete(self.case.position, self.case.edition)
         except PositionError as error:
             raise CaseError(f"{self.case.id}: {error}") from error
         moments: list[Moment] = []
         failed = ""
         try:
-            moment = self._start(whole)
-            self._agree(0, self.case.begin, moment)
-            moments.append(moment)
-            for number, step in enumerate(self.case.steps, start=1):
-                moment = self._step(moment.after, step)
-                self._agree(number, step.expect, moment)
+            for number, moment in enumerate(self.moments(whole)):
+                self._agree(number, self.case.steps[number - 1].expect if number else self.case.begin, moment)
                 moments.append(moment)
             self._exclude(moments)
             self._cited()
@@ -200,45 +265,42 @@ class _Run:
             rules=tuple(sorted(self.rules)),
         )
 
-    def _start(self, whole: Completed) -> Moment:
-        blank = THRONES.blank()
-        charter = whole.state.charter
-        if self.case.set_up:
-            ruling = THRONES.decide(blank, Start(charter, decks=whole.hidden.decks))
-            return self._seen(Moment(blank, ruling.state, ruling.facts))
-        ruling = THRONES.decide(blank, Start(charter, position=whole.state, hidden=whole.hidden, reason="case"))
-        # What the start itself states is no step of the game.
-        stated = next(i for i, fact in enumerate(ruling.facts) if isinstance(fact, f.HiddenStated)) + 1
-        state = blank
-        for fact in ruling.facts[:stated]:
-            state = THRONES.evolve(state, fact)
-        return self._seen(Moment(state, ruling.state, ruling.facts[stated:]))
+    def moments(self, whole: Completed) -> Iterator[Moment]:
+        """The beginning, and every step."""
+        moment = self._seen(begin(whole, set_up=self.case.set_up))
+        yield moment
+        for step in self.case.steps:
+            moment = self._step(moment.after, step)
+            yield moment
 
     def _step(self, state: State, step: Step) -> Moment:
         commands = list(self._commands(step))
         moment = Moment(state, state, ())
         for position, (text, command) in enumerate(commands):
+            answer: Command | None = None
             try:
                 answer = self._read(moment.after, command) if command is not None else PassDeadline(player=text)
                 ruling = THRONES.decide(moment.after, answer)
             except Refusal as refusal:
                 if position + 1 < len(commands):
                     raise Disagreement(f"{text} is refused: {refusal}") from refusal
-                return self._seen(Moment(moment.before, moment.after, moment.facts, refusal))
-            moment = Moment(moment.before, ruling.state, (*moment.facts, *ruling.facts))
+                done = (*moment.commands, answer)
+                return self._seen(Moment(moment.before, moment.after, moment.facts, refusal, done))
+            facts = (*moment.facts, *ruling.facts)
+            moment = Moment(moment.before, ruling.state, facts, commands=(*moment.commands, answer))
         return self._seen(moment)
 
     def _commands(self, step: Step) -> Iterator[tuple[str, Answer | None]]:
         if step.deadline:
             yield step.deadline, None
             return
-        for answer in step.do if isinstance(step.do, tuple) else (step.do,):
+        for answer in answers_of(step):
             yield answer if isinstance(answer, str) else str(answer), answer
 
     def _read(self, state: State, answer: Answer) -> Command:
         """The command, or the refusal of what is no answer at all, which only :data:`UNREADABLE` expects."""
         try:
-            return read_answer(self.words, state, answer)
+            return read_answer(state, answer)
         except CaseError as error:
             raise Refusal(UNREADABLE, unknown=True, detail=str(error)) from error
 
@@ -247,7 +309,7 @@ class _Run:
         state = moment.before
         for fact in moment.facts:
             state = THRONES.evolve(state, fact)
-            self.rules.update(dict.fromkeys(_rules_in(plain_fact(fact))))
+            self.rules.update(dict.fromkeys(rules_in(plain_fact(fact))))
         if moment.refusal:
             self.rules.update(dict.fromkeys(moment.refusal.rules))
         for decision in THRONES.decisions(moment.after):
@@ -266,22 +328,20 @@ class _Run:
 
     def _compare(self, expect: Expect, moment: Moment) -> Iterator[tuple[str, str]]:
         yield _verdict(expect, moment)
-        yield from _facts(expect, moment.facts)
+        facts = [plain_fact(fact) for fact in moment.facts]
+        yield from in_order(expect.facts, facts)
+        yield from nowhere(expect.never, facts)
         at = moment.step_over if expect.when == "step-over" else moment.after
-        yield from _fragment("position", expect.position, at)
-        yield from _fragment("public", expect.public, redacted(at))
-        yield from _own(expect.own, at)
+        yield from fragment("position", expect.position, msgspec.to_builtins(at))
+        yield from fragment("public", expect.public, msgspec.to_builtins(redacted(at)))
+        for house, own in sorted(expect.own.items()):
+            yield from own_part(house, own, msgspec.to_builtins(view(at, house).own))
         yield from self._owed(expect, moment.after)
 
     def _owed(self, expect: Expect, state: State) -> Iterator[tuple[str, str]]:
         decisions = THRONES.decisions(state)
         if expect.asked is not None:
-            wanted = list(expect.asked)
-            found = [_as_asked(decision) for decision in decisions]
-            missing = [one for one in wanted if not any(_is_asked(one, other) for other in found)]
-            spare = [other for other in found if not any(_is_asked(one, other) for one in wanted)]
-            problem = f"not asked {_listed(missing)}" if missing else f"asked {_listed(spare)} too" if spare else ""
-            yield f"asked {_listed(wanted)}", problem
+            yield questions(expect.asked, [as_asked(decision) for decision in decisions])
         for answer in expect.legal:
             refusal = self._try(state, decisions, answer)
             yield f"legal: {answer}", f"refused: {refusal}" if refusal else ""
@@ -295,7 +355,7 @@ class _Run:
 
     def _try(self, state: State, decisions: Sequence[Decision[Any]], answer: Answer) -> Refusal | None:
         """How the options and ``decide`` answer; they must agree."""
-        command = read_answer(self.words, state, answer)
+        command = read_answer(state, answer)
         ours = next((one for one in decisions if one.player == command.house and one.kind == command.kind), None)
         allowed = False
         if ours is not None and ours.default.about == command.about:
@@ -331,23 +391,24 @@ class _Run:
 # Reading
 
 
-def lexicon_of(edition: str) -> Lexicon:
-    """The names that a case of an edition may use."""
-    tables = EDITIONS[edition]
+@cache
+def lexicon_of(edition: Edition) -> Lexicon:
+    """The names that the table of a case may use."""
     return lexicon(
-        areas={area.id: area.name for area in tables.board.areas.values()},
-        houses={house.id: house.name for house in tables.houses.values()},
-        cards={card.id: card.name for card in tables.cards.values()},
-        tokens=tuple(tables.tokens.values()),
+        areas={area.id: area.name for area in edition.board.areas.values()},
+        houses={house.id: house.name for house in edition.houses.values()},
+        cards={card.id: card.name for card in edition.cards.values()},
+        tokens=tuple(edition.tokens.values()),
     )
 
 
-def read_answer(words: Lexicon, state: State, answer: Answer) -> c.HouseAnswer:
-    """A command from text or JSON. Raises :class:`CaseError` when it cannot be read."""
+def read_answer(state: State, answer: Answer) -> c.HouseAnswer:
+    """A command from text or JSON, in the words of the table. Raises :class:`CaseError` when it cannot be read."""
     try:
         if not isinstance(answer, str):
             command: c.HouseAnswer = msgspec.convert(answer, c.AnyAnswer)
             return command
+        words = lexicon_of(edition_of(state.charter))
         return parse(answer, house=None, lexicon=words, open_decisions=THRONES.decisions(state))
     except (NotationError, msgspec.ValidationError) as error:
         raise CaseError(f"{answer}: {error}") from error
@@ -359,8 +420,16 @@ UNREADABLE = "unreadable"
 FACTS: dict[str, type[Fact]] = {str(fact.__struct_config__.tag): fact for fact in EVOLVERS}
 
 
-def _check_case(case: Case) -> None:
-    if case.edition not in EDITIONS:
+def answers_of(step: Step) -> tuple[Answer, ...]:
+    """The answers of a step; none where a deadline is missed or somebody only looks."""
+    if step.deadline:
+        return ()
+    return step.do if isinstance(step.do, tuple) else (step.do,)
+
+
+def check_case(case: Case) -> None:
+    """Raise :class:`CaseError` for a case that names what does not exist, or that excludes nothing."""
+    if case.edition not in PRESETS:
         raise CaseError(f"{case.id}: unknown edition {case.edition}")
     if not case.excludes:
         raise CaseError(f"{case.id}: a case states the wrong outcome that it excludes")
@@ -411,15 +480,19 @@ def _lacking(rules: Iterable[str], refusal: Refusal) -> str:
     return f"{refusal} does not name {', '.join(missing)}" if missing else ""
 
 
-def _facts(expect: Expect, facts: Sequence[Fact]) -> Iterator[tuple[str, str]]:
-    plain = [plain_fact(fact) for fact in facts]
+def in_order(patterns: Iterable[Mapping[str, Any]], plain: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Look for facts in this order, others between them: what was looked for, and what is wrong with it or nothing."""
     position = 0
-    for pattern in expect.facts:
+    for pattern in patterns:
         found = next((i for i in range(position, len(plain)) if matches(pattern, plain[i])), None)
-        alike = [fact for fact in plain if fact["fact"] == pattern["fact"]]
+        alike = [fact for fact in plain if fact.get("fact") == pattern["fact"]]
         yield f"fact {_short(pattern)}", "" if found is not None else f"not found in order; there are {alike or 'none'}"
         position = found + 1 if found is not None else position
-    for pattern in expect.never:
+
+
+def nowhere(patterns: Iterable[Mapping[str, Any]], plain: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Look for facts that must not be there."""
+    for pattern in patterns:
         there = next((fact for fact in plain if matches(pattern, fact)), None)
         yield f"no fact {_short(pattern)}", f"found {there}" if there else ""
 
@@ -433,15 +506,15 @@ def plain_fact(fact: Fact) -> dict[str, Any]:
     return plain
 
 
-def _rules_in(plain: Any) -> Iterator[str]:
+def rules_in(plain: Any) -> Iterator[str]:
     """The rules of a fact and of every line in it."""
     if isinstance(plain, dict):
         yield from plain.get("rules", ())
         for value in plain.values():
-            yield from _rules_in(value)
+            yield from rules_in(value)
     elif isinstance(plain, list | tuple):
         for value in plain:
-            yield from _rules_in(value)
+            yield from rules_in(value)
 
 
 def matches(pattern: Any, value: Any) -> bool:
@@ -458,10 +531,9 @@ def matches(pattern: Any, value: Any) -> bool:
     return bool(pattern == value)
 
 
-def _fragment(name: str, fragment: Mapping[str, Any], state: State) -> Iterator[tuple[str, str]]:
-    """Compare a fragment of a position: fields, then entries of a mapping; what an entry holds must be equal."""
-    whole = msgspec.to_builtins(state)
-    for field, wanted in sorted(fragment.items()):
+def fragment(name: str, said: Mapping[str, Any], whole: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Compare part of a position: fields, then entries of a mapping; what an entry holds must be equal."""
+    for field, wanted in sorted(said.items()):
         there = whole[field]
         if isinstance(wanted, dict) and isinstance(there, dict):
             for key, value in sorted(wanted.items()):
@@ -472,13 +544,11 @@ def _fragment(name: str, fragment: Mapping[str, Any], state: State) -> Iterator[
             yield f"{name} {field} = {wanted}", "" if _plain(wanted) == _plain(there) else f"found {there}"
 
 
-def _own(wanted: Mapping[str, Mapping[str, Any]], state: State) -> Iterator[tuple[str, str]]:
-    """Compare what Houses alone may see; an answer or a draft agrees in the fields that are given."""
-    for house, fragment in sorted(wanted.items()):
-        there = msgspec.to_builtins(view(state, house).own)
-        for key, value in sorted(fragment.items()):
-            found = there.get(key)
-            yield f"own {house} {key} = {value}", "" if matches(value, found) else f"found {found}"
+def own_part(house: str, said: Mapping[str, Any], there: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Compare what a House alone may see; an answer or a draft agrees in the fields that are given."""
+    for key, value in sorted(said.items()):
+        found = there.get(key)
+        yield f"own {house} {key} = {value}", "" if matches(value, found) else f"found {found}"
 
 
 def _plain(value: Any) -> Any:
@@ -488,10 +558,18 @@ def _plain(value: Any) -> Any:
 def _sorted(field: str, value: Any) -> Any:
     """Hands are sets; everything else has its order."""
     plain = _plain(value)
-    return sorted(plain) if field == "hands" and isinstance(plain, list) else plain
+    return sorted(plain, key=str) if field == "hands" and isinstance(plain, list) else plain
 
 
-def _as_asked(decision: Decision[Any]) -> Asked:
+def questions(wanted: Sequence[Asked], found: Sequence[Asked]) -> tuple[str, str]:
+    """Compare the open decisions: exactly those that are wanted."""
+    missing = [one for one in wanted if not any(_is_asked(one, other) for other in found)]
+    spare = [other for other in found if not any(_is_asked(one, other) for one in wanted)]
+    problem = f"not asked {_listed(missing)}" if missing else f"asked {_listed(spare)} too" if spare else ""
+    return f"asked {_listed(wanted)}", problem
+
+
+def as_asked(decision: Decision[Any]) -> Asked:
     return Asked(decision.player, decision.kind, getattr(decision.default, "ability", ""))
 
 

@@ -186,10 +186,11 @@ class RavenCard(WordAnswer, frozen=True, tag="raven-card"):
 
 
 class Raid(HouseAnswer, frozen=True, tag="raid"):
-    """2E-DP-24: a Raid order and its target or none."""
+    """2E-DP-24: a Raid order and its target or none; ``second`` for an order that takes two (1E-RAID-2)."""
 
     area: AreaId
     target: AreaId | None = None
+    second: AreaId | None = None
 
 
 class Move(msgspec.Struct, frozen=True):
@@ -412,3 +413,8 @@ ABILITIES = (
     "patchface-discard",
 )
 """The nine abilities of 2E-DP-33."""
+
+FIRST_EDITION_ABILITIES = ("luwin-retrieve", "asha-order", "melisandre-discard", "loras-footman")
+"""Abilities of 1E-DP-16 that the second edition's cards do not ask for; Cersei's and Renly's are asked by both."""
+
+ALL_ABILITIES = (*ABILITIES, *FIRST_EDITION_ABILITIES)

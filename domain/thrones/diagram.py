@@ -35,6 +35,8 @@ def _title(state: State, prose: Prose) -> str:
     fork = f"A fork of {origin.game} at entry {origin.version}: {origin.purpose}.\n" if origin else ""
     if state.winner:
         return f"{fork}Round {state.round}. {prose.name(state.winner)} has won."
+    if state.is_over:
+        return f"{fork}Round {state.round}. A draw."
     step = prose.name(state.step)
     return f"{fork}Round {state.round}, {state.phase} phase: {step}. Wildling threat {state.threat}."
 
@@ -111,7 +113,7 @@ def _range(one: Struck) -> str:
 
 
 def _awaited(state: State, prose: Prose, view: View) -> str:
-    if state.winner:
+    if state.is_over:
         table = "\n".join(
             f"  {place}. {prose.name(one.house):<10} {one.castles} castles, {one.land_areas} land areas,"
             f" supply {one.supply}, Iron Throne {one.iron_throne}"

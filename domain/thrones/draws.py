@@ -6,7 +6,7 @@ the Westeros cards that were drawn; the other decks are not open to him card by 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -17,6 +17,7 @@ from domain.kernel.facts import Fact, SeedCommitted, SeedOpened
 from domain.kernel.joint import joint_seed
 from domain.kernel.shared import SharedSeed
 from domain.thrones import facts as f
+from domain.thrones.charter import Charter
 from domain.thrones.edition import Edition
 from domain.thrones.evolve import evolve
 from domain.thrones.forking import on_the_table
@@ -49,8 +50,8 @@ class Drawn(msgspec.Struct, frozen=True):
 class Draws:
     """Takes all facts of a game, entry by entry, sealed ones included."""
 
-    def __init__(self, editions: dict[str, Edition]) -> None:
-        self._editions = editions
+    def __init__(self, edition_of: Callable[[Charter], Edition]) -> None:
+        self._edition_of = edition_of
         self._state = State()
         self._commitments: list[str] = []
         self._opened: set[str] = set()
@@ -99,7 +100,7 @@ class Draws:
     def _redrawn(self, fact: f.DeckRedrawn) -> str:
         """What lay in the deck is shuffled again; a wildling card that was looked at, or is resolved, stays on top."""
         state = self._state
-        is_turned = bool(state.hidden.seen) or on_the_table(self._editions[state.charter.edition], state) is not None
+        is_turned = bool(state.hidden.seen) or on_the_table(self._edition_of(state.charter), state) is not None
         drawn = 1 if fact.deck == "wildling" and is_turned else 0
         occasion = f"{fact.deck}/redrawn/{len(state.docket.struck)}"
         problem = self._shuffle(fact.deck, occasion, fact.cards[drawn:])
@@ -136,8 +137,8 @@ class Draws:
 class PublicDraws:
     """Takes the facts of a game as anybody may read them; whatever is no fact is the place of a sealed one."""
 
-    def __init__(self, editions: dict[str, Edition]) -> None:
-        self._editions = editions
+    def __init__(self, edition_of: Callable[[Charter], Edition]) -> None:
+        self._edition_of = edition_of
         self._edition: Edition | None = None
         self._chance = ""
         self._shared: SharedSeed | None = None
@@ -154,7 +155,7 @@ class PublicDraws:
         for fact in facts:
             match fact:
                 case f.GameCreated():
-                    self._edition = self._editions.get(fact.charter.edition)
+                    self._edition = self._edition_of(fact.charter)
                     self._chance = fact.charter.chance
                     self._shared = fact.charter.shared_seed
                 case f.PositionStated():

@@ -6,13 +6,16 @@ Rules ask an edition for a value or a function, never for its name.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from domain.kernel.procedure import Procedure
 from domain.thrones.board import Area, Board
+from domain.thrones.charter import AS_PRINTED, Variations
+from domain.thrones.law import NO_CHANGE, Law
 from domain.thrones.pieces import (
     AreaId,
     CardId,
@@ -52,7 +55,10 @@ class HouseFigures(msgspec.Struct, frozen=True):
 
 
 class PlayerCount(msgspec.Struct, frozen=True):
-    """What depends on the number of players (section 4)."""
+    """What depends on the number of players (section 4, 1E-PLAY-1 to 1E-PLAY-6).
+
+    ``victory_areas`` is stated only where it differs from the constant (1E-WIN-1).
+    """
 
     count: int
     houses: tuple[HouseId, ...]
@@ -60,6 +66,7 @@ class PlayerCount(msgspec.Struct, frozen=True):
     impassable: tuple[AreaId, ...]
     stars: tuple[int, ...]
     influence: dict[str, tuple[HouseId, ...]]
+    victory_areas: int | None = None
 
 
 class Constants(msgspec.Struct, frozen=True):
@@ -83,6 +90,24 @@ class WildlingCard(msgspec.Struct, frozen=True):
     name: str
 
 
+class Assumption(msgspec.Struct, frozen=True):
+    """What a file of tables states although no good source does, so that an organiser can replace it.
+
+    ``confidence`` is ``unknown`` where nothing was found at all, ``inferred`` where it follows from something else,
+    and ``single-source`` where one source stands alone or sources differ. ``where`` has JSON pointers into the tables;
+    those of the extras lead into the first edition's tables with every extra put in. ``when`` says for which words of
+    the variations a table plays by it, ``players`` with how many Houses, where not with any number.
+    """
+
+    id: str
+    about: str
+    text: str
+    confidence: Literal["unknown", "inferred", "single-source"]
+    where: tuple[str, ...]
+    when: dict[str, tuple[str, ...]]
+    players: tuple[int, ...] = ()
+
+
 class Tables(msgspec.Struct, frozen=True):
     """An edition's data as it stands in its file."""
 
@@ -100,34 +125,75 @@ class Tables(msgspec.Struct, frozen=True):
     westeros_decks: dict[str, tuple[WesterosCard, ...]]
     wildling_cards: tuple[WildlingCard, ...]
     tides_cards: tuple[TidesCard, ...]
+    assumed: tuple[Assumption, ...] = ()
+
+
+class DrownedPyke(msgspec.Struct, frozen=True):
+    """The setting without Pyke: the areas that nobody enters, and the neutral force of the sea around it."""
+
+    impassable: tuple[AreaId, ...]
+    neutral_forces: dict[AreaId, int]
+
+
+class Extras(msgspec.Struct, frozen=True):
+    """Pieces and areas that a charter may add to the board of the first edition; ``oldtown_crown`` adds power icons."""
+
+    id: str
+    name: str
+    ports: tuple[Area, ...]
+    port_ships: int
+    siege_engine: UnitFigures
+    siege_engines: int
+    garrison: int
+    drowned_pyke: DrownedPyke
+    oldtown_crown: dict[AreaId, int]
+    assumed: tuple[Assumption, ...]
+
+
+@dataclass(frozen=True)
+class Chapters:
+    """Which procedure a game runs for each chapter of its book.
+
+    Where the books differ in a number or a word, one procedure reads the variation; where they differ in their
+    steps, each has its own procedure, and this says which of them is played.
+    """
+
+    setup: type[Procedure]
+    phases: tuple[type[Procedure], ...]
+    raids: type[Procedure]
+    marches: type[Procedure]
+    consolidation: type[Procedure]
+    wildlings: type[Procedure]
+    combat: type[Procedure]
 
 
 class Edition:
-    """The tables of a rulebook, indexed, with the procedures that a game of it runs."""
+    """What one table plays by: tables indexed, variations, the chapters' procedures, the cards' texts, the law."""
 
     def __init__(
         self,
         tables: Tables,
         *,
-        setup: type[Procedure],
-        phases: tuple[type[Procedure], ...],
+        chapters: Chapters,
         westeros_cards: Mapping[CardId, type[Procedure]],
         rule_of_card: Mapping[CardId, str],
         wildling_cards: Mapping[CardId, type[Procedure]],
         card_texts: Mapping[CardId, Any],
-        procedures: tuple[type[Procedure], ...],
+        procedures: Iterable[type[Procedure]],
+        variations: Variations = AS_PRINTED,
+        law: Law = NO_CHANGE,
     ) -> None:
         self.tables = tables
-        self.setup = setup
-        self.phases = phases
+        self.variations = variations
+        self.chapters = chapters
+        self.law = law
         self.westeros_cards = westeros_cards
         self.rule_of_card = rule_of_card
         # House card texts are written in a vocabulary that needs the game, and so this class: read them with text_of.
         self.card_texts = card_texts
         self.wildling_procedures = wildling_cards
-        known = {setup, *phases, *westeros_cards.values(), *wildling_cards.values(), *procedures}
         self.procedures: dict[str, type[Procedure]] = {
-            str(procedure.__struct_config__.tag): procedure for procedure in known
+            str(procedure.__struct_config__.tag): procedure for procedure in procedures
         }
         self.constants = tables.constants
         self.board = Board(tables.areas, tables.links)

@@ -241,6 +241,12 @@ def _house_card_replaced(state: State, fact: f.HouseCardReplaced) -> State:
     return _hand(state, fact.house, fewer=(fact.card,))
 
 
+def _ability_cancelled(state: State, fact: f.AbilityCancelled) -> State:
+    assert state.combat is not None
+    already = state.combat.silenced or ()
+    return _combat(state, silenced=(*already, fact.house))
+
+
 def _cards_discarded(state: State, fact: f.CardsDiscarded) -> State:
     state = _pile(_hand(state, fact.house, fewer=fact.cards), fact.house, more=fact.cards)
     if state.combat is not None and state.combat.cards.get(fact.house) in fact.cards:
@@ -389,6 +395,7 @@ EVOLVERS: dict[type[kernel.Fact], Callable[[State, Any], State]] = {
     f.HouseCardsRevealed: _house_cards_revealed,
     f.HouseCardCancelled: _house_card_cancelled,
     f.HouseCardReplaced: _house_card_replaced,
+    f.AbilityCancelled: _ability_cancelled,
     f.AbilityResolved: _nothing,
     f.AbilityNoted: _nothing,
     f.TidesCardDrawn: _tides_card_drawn,
@@ -406,6 +413,7 @@ EVOLVERS: dict[type[kernel.Fact], Callable[[State, Any], State]] = {
     AnswerVoided: _answer_voided,
     GameNamed: _nothing,
     f.GameWon: lambda s, x: with_(s, winner=x.winner, ranking=x.ranking),
+    f.GameDrawn: lambda s, x: with_(s, drawn=x.houses, ranking=x.ranking),
 }
 """By type of fact. Folding hundreds of thousands of facts, a table is faster than a match."""
 

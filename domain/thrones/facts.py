@@ -204,7 +204,10 @@ class WesterosCardResolved(Fact, frozen=True, tag=True):
 
 
 class OrdersProhibited(Fact, frozen=True, tag=True):
-    """Until the end of this Planning phase: an order type, or ``march-plus-1``."""
+    """Until the end of this Planning phase: an order type, or ``march-plus-1``.
+
+    By the first edition's cards until the end of the round, and ``footmen-in-support`` too: Footmen give nothing there.
+    """
 
     what: str
 
@@ -550,6 +553,13 @@ class HouseCardReplaced(Fact, frozen=True, tag=True):
     card: CardId
 
 
+class AbilityCancelled(Fact, frozen=True, tag=True):
+    """The text of a House card in play has no effect in this combat; its strength and icons stay."""
+
+    house: HouseId
+    card: CardId
+
+
 class AbilityResolved(Fact, frozen=True, tag=True):
     """The text of a House card was applied, or had nothing to apply to."""
 
@@ -639,6 +649,14 @@ class OrdersTakenBack(Fact, frozen=True, tag=True):
 
 class GameWon(Fact, frozen=True, tag=True):
     winner: HouseId
+    ranking: tuple[Standing, ...]
+    reason: Literal["areas", "rounds"]
+
+
+class GameDrawn(Fact, frozen=True, tag=True):
+    """The game ends without a winner: these Houses are level in all that counts (1E-WIN-3)."""
+
+    houses: tuple[HouseId, ...]
     ranking: tuple[Standing, ...]
     reason: Literal["areas", "rounds"]
 

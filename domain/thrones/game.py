@@ -7,13 +7,13 @@ from typing import TypeVar
 
 from domain.kernel.chance import commitment, shuffled, stated
 from domain.kernel.decision import Decision, Options
-from domain.kernel.facts import SeedCommitted, SeedSealed
+from domain.kernel.facts import Fact, SeedCommitted, SeedSealed
 from domain.kernel.refusal import Refusal
 from domain.kernel.ruleset import Game as KernelGame
 from domain.kernel.ruleset import Ruleset
 from domain.thrones import facts as f
 from domain.thrones.board import Board
-from domain.thrones.charter import Switches
+from domain.thrones.charter import Switches, Variations
 from domain.thrones.commands import HouseAnswer
 from domain.thrones.edition import Edition
 from domain.thrones.pieces import TOKEN_OF_TRACK, AreaId, Deck, HouseId, OrderToken, Track, Units, by_type, plus, size
@@ -37,6 +37,18 @@ class Game(KernelGame[State]):
     @property
     def switches(self) -> Switches:
         return self.state.charter.switches
+
+    @property
+    def variations(self) -> Variations:
+        """Where this table plays otherwise than the second edition."""
+        return self.edition.variations
+
+    def emit(self, fact: Fact, *rules: str) -> None:
+        """Record a fact with the rules behind it, cited by the law of this table, and apply it."""
+        law = self.edition.law
+        if law:
+            fact, rules = law.of_fact(fact), law.cite(rules)
+        super().emit(fact, *rules)
 
     def recount(self, work: Callable[[Game], T]) -> T:
         """Do something all over the board that no single ruling depends on; footprints leave it out."""
@@ -92,6 +104,11 @@ class Game(KernelGame[State]):
             return self.is_closed(self.board.land_of(area))
         return self.state.neutral.get(area) == "impassable"
 
+    def is_held_by_fleet(self, sea: AreaId) -> bool:
+        """Whether neutral Ships of an unplayed House hold a sea area (1E-PLAY-2)."""
+        table = self.edition.players(len(self.state.charter.houses))
+        return sea in table.neutral_forces and sea in self.state.neutral
+
     # Pieces (2E-COMP-1, 2E-LIM-1)
 
     def in_play(self, house: HouseId) -> dict[str, int]:
@@ -145,6 +162,12 @@ class Game(KernelGame[State]):
         """Special orders that the House's King's Court position allows (2E-TRK-5)."""
         table = self.edition.players(len(self.state.houses)).stars
         return table[self.state.position_of(house, "kings-court") - 1]
+
+    @property
+    def victory_areas(self) -> int:
+        """Areas with a Castle or Stronghold that win at once (2E-VIC-3)."""
+        few = self.edition.players(len(self.state.charter.houses)).victory_areas
+        return self.edition.constants.victory_areas if few is None else few
 
     # Small changes that several chapters make
 

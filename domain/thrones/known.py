@@ -8,7 +8,7 @@ from typing import Any
 from domain.kernel.refusal import Refusal
 from domain.thrones import commands as c
 from domain.thrones.edition import Edition
-from domain.thrones.pieces import UNITS
+from domain.thrones.pieces import UNITS, unit_type
 from domain.thrones.state import State
 
 
@@ -24,13 +24,14 @@ def check_names(edition: Edition, state: State, answer: c.HouseAnswer) -> None:
     for order in _orders(answer):
         if order not in edition.tokens:
             raise Refusal("unknown-order", ("2E-ORD-2",), unknown=True, order=order, known=list(edition.tokens))
+    known = [unit for unit in UNITS if unit_type(unit) in edition.unit_figures]
     for unit in _units(answer):
-        if unit not in UNITS:
-            raise Refusal("unknown-unit", ("2E-GEN-3",), unknown=True, unit=unit, known=list(UNITS))
+        if unit not in known:
+            raise Refusal("unknown-unit", ("2E-GEN-3",), unknown=True, unit=unit, known=known)
 
 
 def _areas(answer: c.HouseAnswer) -> Iterator[str]:
-    for name in ("area", "target", "port"):
+    for name in ("area", "target", "second", "port"):
         value = getattr(answer, name, None)
         if isinstance(value, str):
             yield value

@@ -21,8 +21,8 @@ class Destination(msgspec.Struct, frozen=True, omit_defaults=True):
 
     ``contested`` tells of a fight: with a House, or with a neutral force of ``required`` strength. Against
     the latter ``strength`` has the value of each unit type, ``bonus`` the number on the March order and
-    ``support`` the strength of Support orders that count; units sent into those of ``own`` add to them.
-    ``room`` is the most units the area may take.
+    ``support`` the strength of Support orders that count; units sent into those of ``own`` add to them, but for
+    the types in ``idle``, which give nothing in support. ``room`` is the most units the area may take.
     """
 
     contested: Literal["", "combat", "neutral"] = ""
@@ -31,12 +31,16 @@ class Destination(msgspec.Struct, frozen=True, omit_defaults=True):
     bonus: int = 0
     support: dict[AreaId, int] = {}
     own: tuple[AreaId, ...] = ()
+    idle: tuple[Unit, ...] = ()
     room: int | None = None
 
     def total(self, moves: dict[AreaId, Units], to: AreaId) -> int:
         """Strength against the neutral force when these moves are made together (2E-NEU-3, 2E-NEU-5)."""
         fighting = self._value(moves.get(to, {})) + self.bonus + sum(self.support.values())
-        return fighting + sum(self._value(moves.get(area, {})) for area in self.own)
+        joining = (moves.get(area, {}) for area in self.own)
+        return fighting + sum(
+            self._value({unit: count for unit, count in units.items() if unit not in self.idle}) for units in joining
+        )
 
     def _value(self, units: Units) -> int:
         return sum(self.strength.get(unit, 0) for unit in each(units))
@@ -85,14 +89,18 @@ class Marches(Options[MarchOrder], frozen=True, tag="marches"):
     def _moves(self, answer: MarchOrder, origin: Origin) -> dict[AreaId, Units]:
         moves: dict[AreaId, Units] = {}
         moving: Units = {}
+        strangers = False
         for move in answer.moves:
             if not move.units or any(count < 1 for count in move.units.values()):
                 raise Refusal("no-units-named", ("2E-MAR-1",), to=move.to)
             if move.to in moves:
                 raise Refusal("destination-named-twice", ("2E-MAR-1",), to=move.to)
             moves[move.to] = move.units
-            moving = plus(moving, move.units) if set(move.units) <= set(origin.units) else {**moving, "?": 1}
+            moving = plus(moving, move.units)
+            strangers = strangers or not set(move.units) <= set(origin.units)
         try:
+            if strangers:
+                raise ValueError("units that are not there at all")
             minus(origin.units, moving)
         except ValueError:
             named = {unit: count for move in answer.moves for unit, count in move.units.items()}

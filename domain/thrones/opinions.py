@@ -14,11 +14,11 @@ from domain.kernel.docket import DOCKET_FACTS, Appeal, Corrected, CorrectionOffe
 from domain.kernel.facts import Answered, AnswerSealed, AnswersOpened, AnswerTaken, Awaiting, Fact
 from domain.kernel.refusal import Refusal
 from domain.thrones.cases import Answer, Case, CaseError, Excluded, Expect, Step, plain_fact, run_case
-from domain.thrones.edition import Edition
+from domain.thrones.editions.composed import edition_of
 from domain.thrones.notation import format_answer
 from domain.thrones.pieces import TRACKS
-from domain.thrones.positions import STEPS, Fight, Partial, PositionError, Where, complete
-from domain.thrones.ruleset import EDITIONS, THRONES
+from domain.thrones.positions import STEPS, Fight, Partial, PositionError, Where, changes_from, complete
+from domain.thrones.ruleset import THRONES
 from domain.thrones.start import Start
 from domain.thrones.state import State
 
@@ -62,7 +62,7 @@ def as_case(
         rules=tuple(dict.fromkeys(rule for fact in found for rule in fact.get("rules", ()))),
         steps=(msgspec.structs.replace(step, expect=expect),),
         excludes=(wrong,),
-        position=partial_of(before, EDITIONS[before.charter.edition]),
+        position=partial_of(before),
         edition=before.charter.edition,
         note=f"Appeal: {appeal.statement}",
     )
@@ -132,13 +132,13 @@ def _pattern(fact: Fact, rules: bool = True) -> dict[str, Any]:
 # Positions
 
 
-def partial_of(state: State, edition: Edition) -> Partial:
+def partial_of(state: State) -> Partial:
     """A position as a case says it. Raises Refusal where a case cannot stand there."""
     wanted = _questions(msgspec.structs.replace(state, hidden=msgspec.structs.replace(state.hidden, answers={})))
     for where in _places(state):
-        partial = _partial(state, edition, where)
+        partial = partial_at(state, where)
         try:
-            whole = complete(partial, edition)
+            whole = complete(partial, state.charter.edition)
             if any(_encode(getattr(whole.state, name)) != _encode(getattr(state, name)) for name in COMPARED):
                 continue
             start = Start(charter=whole.state.charter, position=whole.state, hidden=whole.hidden, reason="case")
@@ -165,7 +165,9 @@ def _questions(state: State) -> bytes:
     return _encode([(one.player, one.kind, one.default, one.options) for one in THRONES.decisions(state)])
 
 
-def _partial(state: State, edition: Edition, where: Where) -> Partial:
+def partial_at(state: State, where: Where) -> Partial:
+    """A position that stands at ``where``, every part of it named but the decks."""
+    edition = edition_of(state.charter)
     table = edition.players(len(state.houses))
     named = {*state.units, *state.garrisons, *state.neutral, *state.power_tokens, *state.orders}
     homes = [edition.houses[house].home for house in state.houses]
@@ -173,7 +175,7 @@ def _partial(state: State, edition: Edition, where: Where) -> Partial:
     return Partial(
         at=where,
         houses=state.houses,
-        switches=state.charter.switches,
+        **changes_from(state.charter),
         round=state.round,
         units=state.units,
         empty=tuple(sorted(cleared)),

@@ -88,7 +88,7 @@ def total(chosen: Mapping[AreaId, Units]) -> int:
     return sum(size(units) for units in chosen.values())
 
 
-def _is_part(chosen: Mapping[AreaId, Units], pool: Mapping[AreaId, Units]) -> bool:
+def is_part(chosen: Mapping[AreaId, Units], pool: Mapping[AreaId, Units]) -> bool:
     return all(
         count > 0 and count <= pool.get(area, {}).get(unit, 0)
         for area, units in chosen.items()
@@ -245,7 +245,7 @@ class SomeUnits(Options[Any], frozen=True, tag="some-units"):
     rules: tuple[str, ...] = ()
 
     def check(self, answer: Any) -> None:
-        if not _is_part({"": answer.units}, {"": self.units}):
+        if not is_part({"": answer.units}, {"": self.units}):
             raise Refusal("units-not-there", self.rules, units=answer.units, available=self.units)
         if size(answer.units) != self.count:
             raise Refusal("wrong-number-of-units", self.rules, chosen=size(answer.units), required=self.count)
@@ -266,7 +266,7 @@ class UnitsAnywhere(Options[Any], frozen=True, tag="units-anywhere"):
     rules: tuple[str, ...] = ()
 
     def check(self, answer: Any) -> None:
-        if not _is_part(answer.units, self.pool):
+        if not is_part(answer.units, self.pool):
             raise Refusal("units-not-there", self.rules, units=answer.units, available=self.pool)
         if not self.least <= total(answer.units) <= self.most:
             raise Refusal(
@@ -291,7 +291,7 @@ class UnitsInOneArea(Options[Any], frozen=True, tag="units-in-one-area"):
     rules: tuple[str, ...] = ()
 
     def check(self, answer: Any) -> None:
-        if len(answer.units) != 1 or not _is_part(answer.units, self.pool):
+        if len(answer.units) != 1 or not is_part(answer.units, self.pool):
             raise Refusal("units-not-there", self.rules, units=answer.units, available=self.pool)
         if total(answer.units) != self.count:
             raise Refusal("wrong-number-of-units", self.rules, chosen=total(answer.units), required=self.count)
@@ -317,7 +317,7 @@ class MinimalLosses(Options[c.ReconcileSupply], frozen=True, tag="minimal-losses
         return {area: size(units) - size(lost.get(area, {})) for area, units in self.forces.items()}
 
     def check(self, answer: c.ReconcileSupply) -> None:
-        if not _is_part(answer.units, self.forces):
+        if not is_part(answer.units, self.forces):
             raise Refusal("units-not-there", ("2E-SUP-5",), units=answer.units, available=self.forces)
         sizes = self._sizes(answer.units)
         if not complies(sizes.values(), self.limit):
@@ -361,9 +361,9 @@ class Degrades(Options[c.CrowKillersDegrade], frozen=True, tag="degrades"):
 
     def check(self, answer: c.CrowKillersDegrade) -> None:
         both = gathered(singles(answer.replaced) + singles(answer.destroyed))
-        if not (_is_part(answer.replaced, self.knights) and _is_part(answer.destroyed, self.knights)):
+        if not (is_part(answer.replaced, self.knights) and is_part(answer.destroyed, self.knights)):
             raise Refusal("units-not-there", ("2E-WLC-3",), available=self.knights)
-        if not _is_part(both, self.knights):
+        if not is_part(both, self.knights):
             raise Refusal("units-not-there", ("2E-WLC-3",), available=self.knights)
         if total(both) != self.count or total(answer.replaced) != self.replaced:
             raise Refusal(
@@ -441,6 +441,84 @@ class YesNo(Options[Any], frozen=True, tag="yes-no"):
                 yield replace(template, orders=dict(zip(self.orders, words, strict=True)))
 
 
+class BoundAssignments(Assignments, frozen=True, tag="bound-assignments"):
+    """Order tokens where areas may stay without one, or some tokens lie on land alone.
+
+    At least ``least`` and at most ``required`` of ``areas`` get one; ``land_only`` tokens lie in areas of ``land``
+    (1E-PLAN-3, 1E-ORD-6).
+    """
+
+    least: int = 0
+    land: tuple[AreaId, ...] = ()
+    land_only: tuple[OrderId, ...] = ()
+
+    def fits(self, area: AreaId, token: OrderId) -> bool:
+        """Whether a token may lie in an area."""
+        return token not in self.land_only or area in self.land
+
+    def check(self, answer: c.AssignOrders) -> None:
+        problems = self._problems(answer)
+        filled = [area for area in self.areas if area in answer.orders]
+        if len(filled) < self.least:
+            missing = [area for area in self.areas if area not in answer.orders]
+            problems.add("orders-missing", ("2E-PLN-2", "2E-PLN-8"), areas=missing, required=self.least)
+        if len(filled) > self.required:
+            rules = ("2E-PLN-11", "2E-PLN-12") if self.least else ("1E-PLAN-4",)
+            problems.add("too-many-orders", rules, required=self.required)
+        problems.refuse()
+
+    def _problems(self, answer: c.AssignOrders) -> Problems:
+        problems = super()._problems(answer)
+        for area, token in sorted(answer.orders.items()):
+            if area in self.areas and not self.fits(area, token):
+                problems.add("on-land-only", ("1E-ORD-6",), area=area, order=token)
+        return problems
+
+    def fill(self, areas: list[AreaId], tokens: list[OrderId], most: int) -> dict[AreaId, OrderId]:
+        """Give tokens to areas, each the first that may lie there, until ``most`` are laid."""
+        orders: dict[AreaId, OrderId] = {}
+        left, stars = list(tokens), self.stars
+        for area in areas:
+            token = next((one for one in left if self.fits(area, one) and (stars or not self.tokens[one])), None)
+            if token is None or len(orders) == most:
+                continue
+            left.remove(token)
+            stars -= self.tokens[token]
+            orders[area] = token
+        return orders
+
+    def complete(self, areas: list[AreaId], tokens: list[OrderId]) -> dict[AreaId, OrderId]:
+        """As many tokens as can be laid: sea areas first, and on land the tokens that lie nowhere else."""
+        by_need = sorted(areas, key=lambda area: area in self.land)
+        plain_first = sorted(tokens, key=lambda token: (self.tokens[token], token not in self.land_only))
+        at_sea = self.fill([area for area in by_need if area not in self.land], plain_first, self.required)
+        left = [token for token in plain_first if token not in at_sea.values()]
+        used = sum(self.tokens[token] for token in at_sea.values())
+        on_land = replace(self, stars=self.stars - used).fill(
+            [area for area in by_need if area in self.land], left, self.required - len(at_sea)
+        )
+        return {**at_sea, **on_land}
+
+    def sample(self, template: c.AssignOrders, pick: Pick) -> c.AssignOrders:
+        areas, tokens = shuffle(list(self.areas), pick), shuffle(list(self.tokens), pick)
+        # Most tables order most areas; what is legal may still leave any of them without.
+        most = self.required if pick(3) else self.least + pick(self.required - self.least + 1)
+        orders = self.fill(areas, tokens, most)
+        if len(orders) < self.least:
+            orders = self.complete(areas, tokens)
+        return replace(template, orders=dict(sorted(orders.items())), draft=False)
+
+    def every(self, template: c.AssignOrders) -> Iterator[c.AssignOrders]:
+        for count in range(self.least, self.required + 1):
+            for areas in _combinations(self.areas, count):
+                for tokens in permutations(self.tokens, count):
+                    orders = dict(zip(areas, tokens, strict=True))
+                    if sum(self.tokens[token] for token in tokens) <= self.stars and all(
+                        self.fits(area, token) for area, token in orders.items()
+                    ):
+                        yield replace(template, orders=orders, draft=False)
+
+
 class Replacements(Options[c.Raven], frozen=True, tag="replacements"):
     """The raven: replace the order of an area by one of its tokens, look, or nothing (2E-RVN-1).
 
@@ -452,21 +530,27 @@ class Replacements(Options[c.Raven], frozen=True, tag="replacements"):
     prohibited: tuple[OrderId, ...] = ()
 
     def check(self, answer: c.Raven) -> None:
+        if answer.choice == "look" and not self.may_look:
+            raise Refusal("no-look", ("1E-RAVEN-1", "1E-RAVEN-2"))
         if answer.choice != "replace":
             return
         if answer.area not in self.orders or answer.area is None:
             raise Refusal("no-order-there", ("2E-RVN-2",), area=answer.area, areas=sorted(self.orders))
         if answer.order not in self.orders[answer.area]:
-            code, rules = self._why_not(answer.order)
+            code, rules = self._why_not(answer.area, answer.order)
             raise Refusal(code, rules, order=answer.order, options=list(self.orders[answer.area]))
 
-    def _why_not(self, order: OrderId | None) -> tuple[str, tuple[str, ...]]:
+    def _why_not(self, area: AreaId, order: OrderId | None) -> tuple[str, tuple[str, ...]]:
         """Why a token cannot be put there: it lies on the board, is prohibited, or would be a star too many."""
         if order in self.laid:
             return "order-on-the-board", ("2E-RVN-2", "2E-PLN-4")
         if order in self.prohibited:
             return "order-prohibited", ("2E-RVN-2", "2E-PLN-6")
         return "star-too-many", ("2E-RVN-2", "2E-PLN-5")
+
+    @property
+    def may_look(self) -> bool:
+        return True
 
     def sample(self, template: c.Raven, pick: Pick) -> c.Raven:
         choices = list(self.every(template))
@@ -478,8 +562,26 @@ class Replacements(Options[c.Raven], frozen=True, tag="replacements"):
         for area in sorted(self.orders):
             for order in self.orders[area]:
                 yield replace(template, choice="replace", area=area, order=order)
-        yield replace(template, choice="look", area=None, order=None)
+        if self.may_look:
+            yield replace(template, choice="look", area=None, order=None)
         yield replace(template, choice="nothing", area=None, order=None)
+
+
+class BoundReplacements(Replacements, frozen=True, tag="bound-replacements"):
+    """As replacements, where there may be no ``look``, or ``land_only`` tokens may not lie at ``sea`` (1E-RAVEN-2)."""
+
+    look: bool = True
+    sea: tuple[AreaId, ...] = ()
+    land_only: tuple[OrderId, ...] = ()
+
+    @property
+    def may_look(self) -> bool:
+        return self.look
+
+    def _why_not(self, area: AreaId, order: OrderId | None) -> tuple[str, tuple[str, ...]]:
+        if order in self.land_only and area in self.sea and order not in (*self.laid, *self.prohibited):
+            return "on-land-only", ("1E-ORD-6", "1E-RAVEN-2")
+        return super()._why_not(area, order)
 
 
 class RaidChoices(Options[c.Raid], frozen=True, tag="raids"):
@@ -494,6 +596,12 @@ class RaidChoices(Options[c.Raid], frozen=True, tag="raids"):
         if answer.target is not None and answer.target not in self.orders[answer.area]:
             rules = self.barred.get(answer.area, {}).get(answer.target, ("2E-RAID-2", "2E-RAID-5"))
             raise Refusal("cannot-be-raided", rules, target=answer.target, targets=list(self.orders[answer.area]))
+        if answer.second is not None and not self.takes_two(answer.area):
+            raise Refusal("one-target-only", ("2E-RAID-1",), area=answer.area)
+
+    def takes_two(self, area: AreaId) -> bool:
+        """Whether the order of an area may hit two targets in one go."""
+        return False
 
     def sample(self, template: c.Raid, pick: Pick) -> c.Raid:
         choices = list(self.every(template))
@@ -503,6 +611,31 @@ class RaidChoices(Options[c.Raid], frozen=True, tag="raids"):
         for area in sorted(self.orders):
             for target in (*self.orders[area], None):
                 yield replace(template, area=area, target=target)
+
+
+class DoubleRaidChoices(RaidChoices, frozen=True, tag="double-raids"):
+    """As raids; the orders in ``double`` may take two targets in one go (1E-RAID-2)."""
+
+    double: tuple[AreaId, ...] = ()
+
+    def takes_two(self, area: AreaId) -> bool:
+        return area in self.double
+
+    def check(self, answer: c.Raid) -> None:
+        super().check(answer)
+        if answer.second is None:
+            return
+        if answer.target is None or answer.second == answer.target:
+            raise Refusal("two-different-targets", ("1E-RAID-2",), target=answer.target, second=answer.second)
+        super().check(replace(answer, target=answer.second, second=None))
+
+    def every(self, template: c.Raid) -> Iterator[c.Raid]:
+        for answer in super().every(replace(template, second=None)):
+            yield answer
+            if answer.area in self.double and answer.target is not None:
+                for second in self.orders[answer.area]:
+                    if second > answer.target:
+                        yield replace(answer, second=second)
 
 
 class ConsolidateChoices(Options[c.Consolidate], frozen=True, tag="consolidates"):

@@ -36,6 +36,9 @@ UNITS: tuple[Unit, ...] = tuple(unit for kind in UNIT_TYPES for unit in (kind, f
 
 LAND_UNITS = ("footman", "siege-engine", "knight")
 
+FOOTMEN_IN_SUPPORT = "footmen-in-support"
+"""What Rains of Autumn forbids by the first edition's book (1E-WCARD-11)."""
+
 OrderType = Literal["defense", "support", "consolidate", "raid", "march"]
 ORDER_TYPES: tuple[OrderType, ...] = ("defense", "support", "consolidate", "raid", "march")
 

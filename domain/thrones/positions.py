@@ -7,16 +7,19 @@ that the author of the case said.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
+from msgspec import UNSET
 
 from domain.kernel.facts import Frame
 from domain.kernel.procedure import Procedure
+from domain.kernel.refusal import Refusal
 from domain.thrones.armies import complies
-from domain.thrones.cards.westeros_cards import ClashOfKingsCard, WildlingsAttackCard
-from domain.thrones.charter import Charter, Switches
+from domain.thrones.cards.westeros_cards import ClashOfKingsCard, LastDaysOfSummer, WildlingsAttackCard
+from domain.thrones.charter import AS_PRINTED, Charter
 from domain.thrones.edition import Edition, PlayerCount
+from domain.thrones.editions.composed import edition_of
 from domain.thrones.game import Game
 from domain.thrones.pieces import (
     TOKEN_OF_TRACK,
@@ -32,18 +35,14 @@ from domain.thrones.pieces import (
 from domain.thrones.procedures.action_phase import ActionPhase
 from domain.thrones.procedures.bidding import ClashOfKings
 from domain.thrones.procedures.casualties import Casualties
-from domain.thrones.procedures.combat import Combat as CombatProcedure
-from domain.thrones.procedures.consolidation import ConsolidatePower
-from domain.thrones.procedures.marches import MarchOrders
 from domain.thrones.procedures.planning_phase import PlanningPhase
-from domain.thrones.procedures.raids import Raids
 from domain.thrones.procedures.retreat import Retreat
 from domain.thrones.procedures.setup import Play
 from domain.thrones.procedures.support import CallForSupport
 from domain.thrones.procedures.westeros_phase import WesterosPhase
-from domain.thrones.procedures.wildlings import WildlingAttack
 from domain.thrones.ruleset import ThronesOf
 from domain.thrones.state import Combat, Force, Hidden, March, PlacedOrder, State
+from domain.thrones.variations import PRESETS, chosen, words_of
 
 COMBAT_STEPS = ("support", "cards", "blade", "casualties", "retreat")
 STEPS = (
@@ -95,13 +94,16 @@ class Fight(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
 class Partial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """Part of a position, in the words of ``position/1`` (docs/cases.md).
 
-    ``empty`` names areas that hold nothing; ``decks`` has the cards on top of decks, ``pool`` the Power Pools,
-    ``stated`` the draws of coming shuffles.
+    ``switches`` and ``variations`` say where its table plays otherwise than the preset that the case names, and
+    ``tables`` what it replaces in that preset's data, as a charter does. ``empty`` names areas that hold nothing;
+    ``decks`` has the cards on top of decks, ``pool`` the Power Pools, ``stated`` the draws of coming shuffles.
     """
 
     at: Where = Where()
     houses: tuple[HouseId, ...] = ()
-    switches: Switches = Switches()
+    switches: dict[str, str] = {}
+    variations: dict[str, str] = {}
+    tables: dict[str, Any] = {}
     round: int | None = None
     units: dict[AreaId, Force] = {}
     empty: tuple[AreaId, ...] = ()
@@ -134,16 +136,64 @@ class Completed(msgspec.Struct, frozen=True):
     notes: tuple[str, ...]
 
 
-def complete(partial: Partial, edition: Edition) -> Completed:
-    """The whole position. Raises :class:`PositionError`."""
-    return _Completion(partial, edition).run()
+def complete(partial: Partial, preset: str) -> Completed:
+    """The whole position, at a table that began from ``preset``. Raises :class:`PositionError`."""
+    charter = charter_from(preset, partial.switches, partial.variations, partial.tables)
+    try:
+        edition = edition_of(charter)
+    except Refusal as refusal:
+        raise PositionError(str(refusal)) from refusal
+    return _Completion(partial, charter, edition).run()
+
+
+def charter_from(
+    preset: str,
+    switches: Mapping[str, str] | None = None,
+    variations: Mapping[str, str] | None = None,
+    tables: Mapping[str, Any] | None = None,
+) -> Charter:
+    """The charter, without Houses, of a table that begins from a preset and changes it.
+
+    Raises :class:`PositionError` for a preset or a word that does not exist, or for words that do not fit together.
+    """
+    if preset not in PRESETS:
+        raise PositionError(f"unknown preset {preset}; known are {', '.join(sorted(PRESETS))}")
+    try:
+        varied, switched = chosen(PRESETS[preset], {**(switches or {}), **(variations or {})})
+    except Refusal as refusal:
+        raise PositionError(f"no table plays like this: {refusal}") from refusal
+    return Charter(
+        preset,
+        (),
+        switched,
+        chance="imposed",
+        variations=UNSET if varied == AS_PRINTED else varied,
+        tables=dict(tables) if tables else UNSET,
+    )
+
+
+def changes_from(charter: Charter) -> dict[str, dict[str, Any]]:
+    """The fields of a :class:`Partial` that make this charter out of its preset; each is left out when it is empty."""
+    base = PRESETS[charter.edition]
+    varied = edition_of(charter).variations
+    changes: dict[str, dict[str, Any]] = {
+        "switches": _differing(words_of(charter.switches), words_of(base.switches)),
+        "variations": _differing(words_of(varied), words_of(base.variations)),
+        "tables": charter.tables if isinstance(charter.tables, dict) else {},
+    }
+    return {name: value for name, value in changes.items() if value}
+
+
+def _differing(words: Mapping[str, str], usual: Mapping[str, str]) -> dict[str, str]:
+    return {name: word for name, word in words.items() if word != usual[name]}
 
 
 class _Completion:
     """One run of the rule; every method fills in one part and notes what it did."""
 
-    def __init__(self, partial: Partial, edition: Edition) -> None:
+    def __init__(self, partial: Partial, charter: Charter, edition: Edition) -> None:
         self.partial = partial
+        self.charter = charter
         self.edition = edition
         self.notes: list[str] = []
         _check_names(partial, edition)
@@ -161,10 +211,10 @@ class _Completion:
             orders.setdefault(march.origin, PlacedOrder(march.house, march.order))
         hands, discards = self._cards(fight)
         state = State(
-            charter=Charter(self.edition.tables.id, self.houses, partial.switches, chance="imposed"),
+            charter=msgspec.structs.replace(self.charter, houses=self.houses),
             round=self._round(),
             phase=partial.at.step.split("/")[0].replace("combat", "action"),
-            step=_engine_step(partial.at.step),
+            step=_engine_step(partial.at.step, self.edition),
             units=units,
             garrisons=self._garrisons(),
             neutral=self._neutral(),
@@ -254,7 +304,7 @@ class _Completion:
         garrisons = dict(self.partial.garrisons)
         for house in self.houses:
             home = self.edition.houses[house].home
-            if home not in self.named:
+            if home not in self.named and self.edition.constants.garrison:
                 garrisons[home] = self.edition.constants.garrison
                 self.note(f"{home}: garrison {garrisons[home]}, since the position does not name the area")
         return dict(sorted(garrisons.items()))
@@ -368,6 +418,8 @@ class _Completion:
         piles = {"wildling": tuple(sorted(self.edition.wildling_deck)), **self.edition.westeros_decks}
         cards = dict(self.partial.westeros_cards)
         for deck, pile in piles.items():
+            if not pile and deck not in self.partial.decks:
+                continue
             out = list(self.partial.westeros_discards.get(deck, ()))
             out += [cards[deck]] if deck in cards else []
             top = self.partial.decks.get(deck, ())
@@ -391,9 +443,9 @@ class _Completion:
         if self.partial.at.step in ("westeros/threat", "westeros/cards"):
             needed = names[self._first_deck() :]
         elif self.partial.at.step == "westeros/wildlings":
-            cards, needed = {names[2]: "w3-wildlings-attack"} | cards, names[2:]
+            cards, needed = {names[2]: card_with(self.edition, WildlingsAttackCard)} | cards, names[2:]
         elif self.partial.at.step == "westeros/clash-of-kings":
-            cards, needed = {names[1]: "w2-clash-of-kings"} | cards, names[1:]
+            cards, needed = {names[1]: card_with(self.edition, ClashOfKingsCard)} | cards, names[1:]
         for deck in needed:
             if deck in cards:
                 if deck not in self.partial.westeros_cards:
@@ -401,7 +453,7 @@ class _Completion:
                     pile.remove(cards[deck])
                     decks[deck] = tuple(pile)
                 continue
-            quiet = _quiet_card(decks[deck])
+            quiet = _quiet_card(self.edition, decks[deck])
             cards[deck] = quiet
             pile = list(decks[deck])
             pile.remove(quiet)
@@ -483,8 +535,7 @@ class _Completion:
         """Control and victory markers are recomputed (2E-CTL-16)."""
         game = Game(ThronesOf(self.edition), state, self.edition)
         control = {area: game.controller(area) for area in self.edition.board.land}
-        most = self.edition.constants.victory_areas
-        victory = {house: min(len(game.castles_of(house)), most) for house in self.houses}
+        victory = {house: min(len(game.castles_of(house)), game.victory_areas) for house in self.houses}
         self._check_reserves(game)
         return msgspec.structs.replace(
             state, control={area: house for area, house in control.items() if house}, victory=victory
@@ -506,25 +557,23 @@ class _Completion:
         if phase == "westeros":
             return [Play(step="phases", phase=1), *self._westeros(state, step)]
         play = Play(step="phases", phase=3)
+        chapters = self.edition.chapters
         after = {"raid": "marches", "march": "consolidate", "consolidate": "clean_up"}
         if step == "clean-up":
             return [play, ActionPhase(step="clean_up")]
         if phase == "action":
-            turns: dict[str, Procedure] = {
-                "raid": Raids(step="next_house", last_position=last),
-                "march": MarchOrders(step="next_house", last_position=last),
-                "consolidate": ConsolidatePower(step="next_house", last_position=last),
-            }
-            return [play, ActionPhase(step=after[step]), turns[step]]
+            turns = {"raid": chapters.raids, "march": chapters.marches, "consolidate": chapters.consolidation}
+            return [play, ActionPhase(step=after[step]), _in_turns(turns[step], last)]
         assert state.combat is not None
         last = state.position_of(state.combat.attacker, "iron-throne")
-        marches = MarchOrders(step="next_house", last_position=last)
-        return [play, ActionPhase(step="consolidate"), marches, *_combat_frames(state.combat, step)]
+        marches = _in_turns(chapters.marches, last)
+        return [play, ActionPhase(step="consolidate"), marches, *self._combat_frames(state.combat, step)]
 
     def _westeros(self, state: State, step: str) -> list[Procedure]:
         if step == "wildlings":
             card = WildlingsAttackCard(step="over")
-            return [WesterosPhase(step="put_away", resolved=2), card, WildlingAttack(cause="card")]
+            attack = self.edition.chapters.wildlings(cause="card")  # type: ignore[call-arg]  # the chapter is told why
+            return [WesterosPhase(step="put_away", resolved=2), card, attack]
         if step == "clash-of-kings":
             bids = ClashOfKings(step="announce", track=TRACKS.index(self._track()), former=state.tracks)
             return [WesterosPhase(step="put_away", resolved=1), ClashOfKingsCard(step="over"), bids]
@@ -532,18 +581,29 @@ class _Completion:
             return [WesterosPhase(step="cards", resolved=self._first_deck())]
         return [WesterosPhase(step=step or "begin")]
 
+    def _combat_frames(self, combat: Combat, step: str) -> list[Procedure]:
+        frames: dict[str, tuple[str, Procedure | None]] = {
+            "support": ("initial_strength", CallForSupport()),
+            "cards": ("initial_strength", None),
+            "blade": ("known_strength", None),
+            "casualties": ("retreat", Casualties()),
+            "retreat": ("clean_up", Retreat()),
+        }
+        outer, inner = frames[step]
+        fight = self.edition.chapters.combat(step=outer, area=combat.area, defender=combat.defender)  # type: ignore[call-arg]  # a combat is told where and against whom
+        return [fight, inner] if inner else [fight]
 
-def _combat_frames(combat: Combat, step: str) -> list[Procedure]:
-    frames: dict[str, tuple[str, Procedure | None]] = {
-        "support": ("initial_strength", CallForSupport()),
-        "cards": ("initial_strength", None),
-        "blade": ("known_strength", None),
-        "casualties": ("retreat", Casualties()),
-        "retreat": ("clean_up", Retreat()),
-    }
-    outer, inner = frames[step]
-    fight = CombatProcedure(step=outer, area=combat.area, defender=combat.defender)
-    return [fight, inner] if inner else [fight]
+
+def _in_turns(chapter: type[Procedure], last: int) -> Procedure:
+    """A step of the action phase once it has begun; one in which Houses take turns knows who acted last."""
+    if "last_position" not in chapter.__struct_fields__:
+        return chapter()
+    return chapter(step="next_house", last_position=last)  # type: ignore[call-arg]  # its fields have just been looked at
+
+
+def card_with(edition: Edition, effect: type[Procedure]) -> CardId:
+    """The Westeros card of an edition that does this."""
+    return next(card for card, procedure in edition.westeros_cards.items() if procedure is effect)
 
 
 def _plain(frame: Procedure) -> Frame:
@@ -551,13 +611,13 @@ def _plain(frame: Procedure) -> Frame:
     return plain
 
 
-def _quiet_card(deck: tuple[CardId, ...]) -> CardId:
+def _quiet_card(edition: Edition, deck: tuple[CardId, ...]) -> CardId:
     """A card of the deck that asks nobody anything: one without effect, else the last in canonical order."""
-    quiet = [card for card in deck if "last-days-of-summer" in card]
+    quiet = [card for card in deck if edition.westeros_cards.get(card) is LastDaysOfSummer]
     return (quiet or [deck[-1]])[0]
 
 
-def _engine_step(step: str) -> str:
+def _engine_step(step: str, edition: Edition) -> str:
     """The word of the position for a step of :data:`STEPS`."""
     words = {
         "planning": "assign-orders",
@@ -565,8 +625,8 @@ def _engine_step(step: str) -> str:
         "westeros": "draw",
         "westeros/threat": "draw",
         "westeros/cards": "draw",
-        "westeros/wildlings": "w3-wildlings-attack",
-        "westeros/clash-of-kings": "w2-clash-of-kings",
+        "westeros/wildlings": card_with(edition, WildlingsAttackCard),
+        "westeros/clash-of-kings": card_with(edition, ClashOfKingsCard),
     }
     return words.get(step, "march" if step.startswith("combat/") else step.partition("/")[2])
 

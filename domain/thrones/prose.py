@@ -8,9 +8,10 @@ from typing import Any
 from domain.kernel import docket
 from domain.kernel import facts as kernel
 from domain.thrones import facts as f
+from domain.thrones.charter import Charter
 from domain.thrones.edition import Edition
 from domain.thrones.notation import format_answer
-from domain.thrones.pieces import Units, in_order
+from domain.thrones.pieces import FOOTMEN_IN_SUPPORT, Units, in_order
 
 HOW = {
     "given": "",
@@ -49,6 +50,14 @@ class Prose:
             "wildlings": "the wildlings",
             "nights-watch": "the Night's Watch",
         }
+
+    @classmethod
+    def of_all(cls, *editions: Edition) -> Prose:
+        """Names of several editions, for what is told outside of a game; the first one prints what they share."""
+        prose = cls(editions[0])
+        for edition in editions[1:]:
+            prose.names = {**cls(edition).names, **prose.names}
+        return prose
 
     def name(self, word: str | None) -> str:
         """The printed name of an id."""
@@ -150,8 +159,17 @@ def _orders(p: Prose, x: f.OrdersRevealed) -> str:
     return "Orders are revealed. " + "; ".join(parts) + "."
 
 
+def _agreed(p: Prose, charter: Charter, what: str) -> str:
+    """What is played, and what its data takes for granted."""
+    about = {one.id: one.about for one in p.edition.tables.assumed}
+    assumed = [about.get(one, one.replace("-", " ")) for one in charter.assumed or ()]
+    granted = f" Assumed: {'; '.join(assumed)}." if assumed else ""
+    return f"A game of {p.edition.tables.name} {what}: {p.listed(charter.houses)}.{granted}"
+
+
 def _won(p: Prose, x: f.GameWon) -> str:
-    why = "controls seven Castles and Strongholds" if x.reason == "areas" else "leads after the last round"
+    areas = next((one.castles for one in x.ranking if one.house == x.winner), 7)
+    why = f"controls {NUMBERS[areas]} Castles and Strongholds" if x.reason == "areas" else "leads after the last round"
     return f"{p.name(x.winner)} {why} and wins."
 
 
@@ -269,8 +287,8 @@ SENTENCES: dict[type[kernel.Fact], Callable[[Prose, Any], str]] = {
     docket.SharedSeedAwaited: lambda p, x: (
         f"The seed is shared with other tables ({x.shared}) and stays sealed until the last of them has ended."
     ),
-    f.GatheringBegan: lambda p, x: f"A game of {p.edition.tables.name} is agreed on: {p.listed(x.charter.houses)}.",
-    f.GameCreated: lambda p, x: f"A game of {p.edition.tables.name} begins: {p.listed(x.charter.houses)}.",
+    f.GatheringBegan: lambda p, x: _agreed(p, x.charter, "is agreed on"),
+    f.GameCreated: lambda p, x: _agreed(p, x.charter, "begins"),
     f.PositionStated: lambda p, x: f"The position is stated: {x.reason}.",
     f.NeutralForcePlaced: lambda p, x: (
         f"{p.name(x.area)} is impassable."
@@ -296,7 +314,11 @@ SENTENCES: dict[type[kernel.Fact], Callable[[Prose, Any], str]] = {
     f.DeckShuffled: lambda p, x: f"The {p.name(x.deck)} deck is shuffled.",
     f.RoundBegan: lambda p, x: f"Round {x.round} begins.",
     f.WesterosCardDrawn: lambda p, x: f"{p.name(x.card)} is drawn.",
-    f.OrdersProhibited: lambda p, x: f"This round no {p.name(x.what)} order may be assigned.",
+    f.OrdersProhibited: lambda p, x: (
+        "This round Footmen give no strength in support."
+        if x.what == FOOTMEN_IN_SUPPORT
+        else f"This round no {p.name(x.what)} order may be assigned."
+    ),
     f.SupplyCounted: lambda p, x: f"{p.name(x.house)} counts {sum(x.icons.values())} supply icons.",
     f.UnitsDestroyed: lambda p, x: f"{p.name(x.house)} loses {p.units(x.units)} in {p.name(x.area)}.",
     f.UnitReplaced: lambda p, x: f"{p.name(x.house)}'s {p.name(x.old)} in {p.name(x.area)} becomes a {p.name(x.new)}.",
@@ -347,6 +369,7 @@ SENTENCES: dict[type[kernel.Fact], Callable[[Prose, Any], str]] = {
     f.SupportAnswered: lambda p, x: f"The support of {p.name(x.area)} is {'accepted' if x.accepted else 'refused'}.",
     f.HouseCardsRevealed: _revealed,
     f.HouseCardCancelled: lambda p, x: f"{p.name(x.card)} goes back to {p.name(x.house)}'s hand without effect.",
+    f.AbilityCancelled: lambda p, x: f"The text of {p.name(x.house)}'s {p.name(x.card)} has no effect in this combat.",
     f.HouseCardReplaced: lambda p, x: f"{p.name(x.house)} plays {p.name(x.card)} instead.",
     f.AbilityNoted: lambda p, x: f"{p.name(x.card)} will take effect.",
     f.TidesCardDrawn: lambda p, x: f"{p.name(x.house)} draws {p.name(x.card)}.",
@@ -366,4 +389,5 @@ SENTENCES: dict[type[kernel.Fact], Callable[[Prose, Any], str]] = {
     ),
     f.UnitsStoodUp: lambda p, x: "Routed units stand up.",
     f.GameWon: _won,
+    f.GameDrawn: lambda p, x: f"{p.listed(x.houses)} are level in all that counts: the game is a draw.",
 }

@@ -7,6 +7,7 @@ from typing import Any
 
 from domain.thrones.notation import short_order
 from domain.thrones.prose import Prose, part_in_words
+from domain.thrones.variations import NAMED
 
 Params = Mapping[str, Any]
 
@@ -127,6 +128,34 @@ def _appeal_open(p: Prose, x: Params) -> str:
     return f"This waits until appeal {_plain(x['appeals'])} is ruled on, for it rests on what is in doubt: {doubts}."
 
 
+def _meant(x: Params) -> str:
+    return f" Did you mean {_or(x['suggestions'])}?" if x["suggestions"] else ""
+
+
+def _readings(switch: str) -> str:
+    return "; ".join(f"{word}, {means}" for word, means in NAMED[switch].readings.items())
+
+
+def _unknown_switch(p: Prose, x: Params) -> str:
+    if "problem" in x:
+        return f"The switches cannot be set so: {x['problem']}."
+    return f"There is no switch “{x['switch']}”.{_meant(x)} There are {', '.join(x['known'])}."
+
+
+def _unfit(p: Prose, x: Params) -> str:
+    said, needed = NAMED[x["variation"]], NAMED[x["needs"]]
+    means = "; ".join(f"{word}, {needed.readings[word]}" for word in x["words"])
+    return (
+        f"{said.name} = {x['word']} ({said.about}) needs {needed.name} = {_or(x['words'])} ({needed.about}: {means})."
+    )
+
+
+def _own_table(p: Prose, x: Params) -> str:
+    if "pointer" in x:
+        return f"The tables have nothing at “{x['pointer']}” to be replaced: {x['problem']}."
+    return f"The own tables ({', '.join(x['pointers'])}) cannot be played by: {x['problem']}."
+
+
 SENTENCES: dict[str, Callable[[Prose, Params], str]] = {
     # Arbiters and appeals
     "no-such-entry": lambda p, x: f"There is no entry {x['entry']} to go back to; the last one is {x['last']}.",
@@ -192,8 +221,16 @@ SENTENCES: dict[str, Callable[[Prose, Params], str]] = {
     "house-not-in-play": lambda p, x: f"{p.name(x['house'])} is not in this game, but {p.listed(x['houses'])} are.",
     # The charter
     "unknown-edition": _unknown("edition", "edition"),
-    "unknown-switch": lambda p, x: f"The switches cannot be set so: {x['problem']}.",
+    "unknown-switch": _unknown_switch,
+    "unknown-word": lambda p, x: (
+        f"{x['switch']} cannot be “{x['word']}”.{_meant(x)} It is {_or(x['known'])}: {_readings(x['switch'])}."
+    ),
+    "variations-do-not-fit": _unfit,
+    "own-table-unfit": _own_table,
     "wrong-number-of-players": _players,
+    "home-out-of-play": lambda p, x: (
+        f"{p.name(x['house'])} cannot play: nobody may enter {p.name(x['area'])} at this table."
+    ),
     "houses-do-not-fit": lambda p, x: f"So many players have {p.listed(x['allowed'])}.",
     "houses-not-in-order": lambda p, x: "The Houses of a charter stand in ascending order.",
     "seats-do-not-fit": lambda p, x: f"Every House needs one seat: {p.listed(x['houses'])}.",
@@ -221,9 +258,16 @@ SENTENCES: dict[str, Callable[[Prose, Params], str]] = {
     # Westeros phase
     "not-the-tied-groups": lambda p, x: f"The tied groups are {'; '.join(p.listed(one) for one in x['groups'])}.",
     "still-over-supply": lambda p, x: f"The armies still exceed the supply limit of {_armies(p, x)}.",
-    "more-than-needed": lambda p, x: f"{p.name(x['area'])} loses more than the supply limit demands.",
+    "more-than-needed": lambda p, x: (
+        f"{p.name(x['area'])} loses more than the supply limit demands."
+        if "area" in x
+        else f"One of these units can be left out, and the others are still worth {x['required']}."
+    ),
+    "worth-too-little": lambda p, x: f"These units are worth {x['worth']} in mustering; {x['required']} is owed.",
     "muster-something": lambda p, x: "This order must muster at least one unit.",
     # Planning
+    "on-land-only": lambda p, x: f"{short_order(x['order'])} may not lie at sea.",
+    "no-look": lambda p, x: "At this table the raven replaces an order and looks at no card.",
     "orders-missing": lambda p, x: f"Orders are missing in {p.listed(x['areas'])}; {x['required']} in all are needed.",
     "too-many-orders": lambda p, x: f"There are tokens for {x['required']} orders only.",
     "no-units-there": lambda p, x: f"{p.name(x['area'])} has no units of this House and gets no order.",
@@ -235,6 +279,8 @@ SENTENCES: dict[str, Callable[[Prose, Params], str]] = {
     "no-raid-order-there": lambda p, x: (
         f"{p.name(x['area'])} has no Raid order. There is one in {_areas(p, x['areas'])}."
     ),
+    "one-target-only": lambda p, x: f"The Raid order in {p.name(x['area'])} hits one target.",
+    "two-different-targets": lambda p, x: "Two targets of one Raid order lie in two different areas.",
     "cannot-be-raided": lambda p, x: (
         f"{p.name(x['target'])} cannot be raided from there. Possible: {_areas(p, x['targets'])}."
     ),

@@ -1,8 +1,9 @@
 """The rules specification as data: every numbered rule with its text, its sources and its heading.
 
 The specification is written for people, in Markdown. A rule begins with its identifier, in bold at the start
-of a line or in the first cell of a table row. Its text runs to its ``*Source:*``, tables included, and is kept
-as it stands. Reading the file is the caller's work.
+of a line, of a list item or in the first cell of a table row. The text of a paragraph runs to its ``*Source:*``,
+tables included; that of a list item is its line, up to the sources in brackets at its end. Texts are kept as they
+stand. Reading the file is the caller's work.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ import msgspec
 _IDENTIFIER = re.compile(r"[0-9]E-[A-Z]+-[0-9]+")
 _HEADING = re.compile(r"##+ (?P<title>.+)")
 _PARAGRAPH = re.compile(rf"\*\*(?P<id>{_IDENTIFIER.pattern})\*\* — (?P<text>.+)")
+_ITEM = re.compile(
+    rf"- \*\*(?P<id>{_IDENTIFIER.pattern})\*\* (?P<text>.+?)(?: \[(?P<sources>[^\]]+)\])?$", re.MULTILINE
+)
 _ROW = re.compile(rf"\| (?:\*\*)?(?P<id>{_IDENTIFIER.pattern})(?:\*\*)? \| (?P<text>.+) \|")
 _SOURCE = re.compile(r"\s*\*Source:\* (?P<sources>.+)")
 
@@ -41,13 +45,15 @@ def parse_rules(text: str) -> dict[str, Rule]:
     rules: dict[str, Rule] = {}
     written: set[str] = set()
     for section, block in _blocks(text):
-        paragraph = _PARAGRAPH.match(block)
-        if paragraph:
-            identifier = paragraph["id"]
+        head = _PARAGRAPH.match(block) or _ITEM.match(block)
+        if head:
+            identifier = head["id"]
             if identifier in written:
                 raise ValueError(f"{identifier} is written out twice")
             written.add(identifier)
-            rules[identifier] = _rule(identifier, block[paragraph.start("text") :], section)
+            rules[identifier] = (
+                _item(head, section) if head.re is _ITEM else _rule(identifier, block[head.start("text") :], section)
+            )
         for row in _ROW.finditer(block):
             rules.setdefault(row["id"], Rule(row["id"], row["text"], (), section))
     return rules
@@ -63,7 +69,7 @@ def _blocks(text: str) -> Iterator[tuple[str, str]]:
     section, lines = "", list[str]()
     for line in text.splitlines():
         heading = _HEADING.match(line)
-        if heading or _PARAGRAPH.match(line):
+        if heading or _PARAGRAPH.match(line) or _ITEM.match(line):
             yield section, "\n".join(lines)
             lines = []
         if heading:
@@ -78,5 +84,13 @@ def _rule(identifier: str, body: str, section: str) -> Rule:
     source = _SOURCE.search(body)
     if source is None:
         return Rule(identifier, body.split("\n\n")[0].strip(), (), section)
-    sources = tuple(each.strip() for each in source["sources"].rstrip(".").split(";"))
-    return Rule(identifier, body[: source.start()].strip(), sources, section)
+    return Rule(identifier, body[: source.start()].strip(), _sources(source["sources"].rstrip(".")), section)
+
+
+def _item(item: re.Match[str], section: str) -> Rule:
+    """A rule that is one item of a list."""
+    return Rule(item["id"], item["text"], _sources(item["sources"]) if item["sources"] else (), section)
+
+
+def _sources(text: str) -> tuple[str, ...]:
+    return tuple(each.strip() for each in text.split(";"))

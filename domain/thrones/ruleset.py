@@ -42,11 +42,11 @@ from domain.kernel.ruleset import (
     state_draws,
 )
 from domain.kernel.shared import OpenSharedSeed, SharedSeed, Stage, open_shared_seed
-from domain.thrones.charter import ENGINE, Charter
+from domain.thrones.charter import AS_PRINTED, ENGINE, Charter
 from domain.thrones.commands import AnyAnswer, HouseAnswer
 from domain.thrones.doubt import Held, answer_of, changed_parts, doubt_after, held, held_by_ruling, in_doubt, value
 from domain.thrones.edition import Edition
-from domain.thrones.editions.second import SECOND_EDITION
+from domain.thrones.editions.composed import compose, edition_of
 from domain.thrones.evolve import EVOLVERS, evolve, redacted
 from domain.thrones.facts import STATABLE, DeckRedrawn, GameCreated, GatheringBegan, HiddenStated, PositionStated
 from domain.thrones.footprint import footprint
@@ -56,11 +56,17 @@ from domain.thrones.invariants import problems
 from domain.thrones.known import check_names
 from domain.thrones.procedures.control import Consequences
 from domain.thrones.procedures.setup import Play
+from domain.thrones.prose import Prose
 from domain.thrones.start import Gather, Start
 from domain.thrones.state import Hidden, State
+from domain.thrones.variations import PRESETS, check_variations
 from domain.thrones.view import view
 
-EDITIONS: dict[str, Edition] = {"second-edition": SECOND_EDITION}
+EDITIONS: dict[str, Edition] = {name: compose(preset.variations) for name, preset in PRESETS.items()}
+"""What each preset plays by; a charter may differ from all of them (:func:`edition_of`)."""
+
+NAMES = Prose.of_all(*EDITIONS.values())
+"""Sentences for what is refused outside of any game."""
 
 ACTS = (Rewind, Correct, FileAppeal, RuleOnAppeal, Amend, ReadSecrets)
 """Commands of the arbiter, and the appeal that brings a matter before him."""
@@ -175,6 +181,11 @@ class ThronesOf:
         return state.round
 
 
+def rules_by(charter: Charter) -> ThronesOf:
+    """The rules that a charter plays by. Raises Refusal for one that nobody can play."""
+    return ThronesOf(edition_of(charter))
+
+
 class Thrones:
     """A Game of Thrones: The Board Game, all editions: what the event store and the worker plug in."""
 
@@ -187,12 +198,9 @@ class Thrones:
     ]  # built from a list
     fact_type: Any = Union[tuple(_typed.get(fact, fact) for fact in EVOLVERS)]  # noqa: UP007  # built from a table
 
-    def __init__(self) -> None:
-        self._rules = {name: ThronesOf(edition) for name, edition in EDITIONS.items()}
-
     def rules_of(self, state: State) -> ThronesOf:
         """The rules that a position is played by."""
-        return self._rules[state.charter.edition]
+        return rules_by(state.charter)
 
     def blank(self) -> State:
         return State()
@@ -202,7 +210,12 @@ class Thrones:
 
         ``past`` is the record so far; acts of an arbiter look into it.
         """
-        ruling = self._decide(state, command, past)
+        try:
+            ruling = self._decide(state, command, past)
+        except Refusal as refusal:
+            if state.charter.edition:
+                self.rules_of(state).edition.law.of_refusal(refusal)
+            raise
         if ruling.state.docket.pending and not isinstance(command, Rewind | Correct):
             assert past is not None, "struck-out answers are looked up in the record"
             ruling = offer(self.rules_of(ruling.state), ruling, past)
@@ -314,10 +327,10 @@ class Thrones:
         if state.charter.edition:
             raise Refusal("already-started")
         check_charter(command.charter)
+        game = rules_by(command.charter).game(state)
         if command.charter.chance != "imposed" and not _is_seed(command.seed):
-            raise Refusal("seed-missing", ("2E-GEN-17",))
+            raise Refusal("seed-missing", game.edition.law.cite(("2E-GEN-17",)))
         _check_shared(command)
-        game = self._rules[command.charter.edition].game(state)
         charter = _dealt(command) if command.deal else command.charter
         game.emit(GameCreated(charter=charter), "2E-SET-1", "2E-SET-2", "2E-GEN-1")
         if command.game:
@@ -333,7 +346,7 @@ class Thrones:
         if command.hidden is not None:
             hidden = msgspec.structs.replace(command.hidden, seed=game.state.hidden.seed)
             game.emit(HiddenStated(hidden=hidden))
-        ruling = resume(self._rules[command.charter.edition], game.state)
+        ruling = resume(rules_by(command.charter), game.state)
         return Ruling((*game.facts, *ruling.facts), ruling.state)
 
     def _open_shared(self, rules: ThronesOf, state: State, command: OpenSharedSeed) -> Ruling[State]:
@@ -348,11 +361,11 @@ class Thrones:
         if state.charter.edition or state.docket.joint is not None:
             raise Refusal("already-started")
         check_charter(command.charter)
+        game = rules_by(command.charter).game(state)
         if command.charter.shared_seed is not None:
             raise Refusal("shared-seed-alone", ("2E-GEN-17",))
         if command.charter.chance == "imposed" or not _is_seed(command.seed):
-            raise Refusal("seed-missing", ("2E-GEN-17",))
-        game = self._rules[command.charter.edition].game(state)
+            raise Refusal("seed-missing", game.edition.law.cite(("2E-GEN-17",)))
         game.emit(GatheringBegan(charter=command.charter, deal=command.deal), "2E-SET-1", "2E-GEN-17")
         if command.game:
             game.emit(GameNamed(game=command.game))
@@ -364,7 +377,7 @@ class Thrones:
         """A part of the seed; with the last of them the game begins."""
         facts = take_share(state.docket, command)
         agreed = next(fact for fact in past.facts(1) if isinstance(fact, GatheringBegan))
-        game = self._rules[agreed.charter.edition].game(state)
+        game = rules_by(agreed.charter).game(state)
         for fact in facts:
             game.emit(fact, "2E-GEN-17")
         joint = game.state.docket.joint
@@ -423,7 +436,9 @@ class Thrones:
         """What is owed now, with every legal answer; with ``replaceable`` also what may still be answered otherwise."""
         if not state.charter.edition:
             return ()
-        return open_decisions(self.rules_of(state), state, replaceable=replaceable)
+        rules = self.rules_of(state)
+        found = open_decisions(rules, state, replaceable=replaceable)
+        return tuple(rules.edition.law.of_decision(one) for one in found) if rules.edition.law else found
 
 
 SECRET_KINDS = ("assign-orders", "influence-bid", "wildling-bid", "house-card")
@@ -432,9 +447,18 @@ SECRET_KINDS = ("assign-orders", "influence-bid", "wildling-bid", "house-card")
 
 def check_charter(charter: Charter) -> None:
     """Raise a refusal for a charter that no game can be played by (2E-SET-1, section 0.4)."""
-    edition = EDITIONS.get(charter.edition)
-    if edition is None:
-        raise Refusal("unknown-edition", unknown=True, edition=charter.edition, known=sorted(EDITIONS))
+    if charter.edition not in PRESETS:
+        raise Refusal("unknown-edition", unknown=True, edition=charter.edition, known=sorted(PRESETS))
+    check_variations(charter.variations or AS_PRINTED)
+    edition = edition_of(charter)
+    try:
+        _check_table(charter, edition)
+    except Refusal as refusal:
+        raise edition.law.of_refusal(refusal) from None
+
+
+def _check_table(charter: Charter, edition: Edition) -> None:
+    """Houses and seats."""
     unknown = sorted(set(charter.houses) - set(edition.houses))
     if unknown:
         raise Refusal("unknown-house", ("2E-SET-1",), unknown=True, houses=unknown, known=sorted(edition.houses))
@@ -443,6 +467,10 @@ def check_charter(charter: Charter) -> None:
     if sorted(charter.houses) != sorted(edition.players(len(charter.houses)).houses):
         table = edition.players(len(charter.houses)).houses
         raise Refusal("houses-do-not-fit", ("2E-SET-1",), houses=sorted(charter.houses), allowed=sorted(table))
+    closed = edition.players(len(charter.houses)).impassable
+    for house in charter.houses:
+        if edition.houses[house].home in closed:
+            raise Refusal("home-out-of-play", ("2E-FEW-2",), house=house, area=edition.houses[house].home)
     if tuple(sorted(charter.houses)) != charter.houses:
         raise Refusal("houses-not-in-order", ("2E-GEN-16",), houses=sorted(charter.houses))
     if charter.seats and sorted(charter.seats.values()) != sorted(charter.houses):
@@ -466,7 +494,8 @@ def _dealt(command: Start) -> Charter:
     Where a seed is shared, the first deal would tell the next one; so the occasion names the seats.
     """
     if command.charter.chance == "imposed":
-        raise Refusal("dealing-needs-a-seed", ("2E-SET-2", "2E-GEN-17"))
+        law = edition_of(command.charter).law
+        raise Refusal("dealing-needs-a-seed", law.cite(("2E-SET-2", "2E-GEN-17")))
     seats = sorted(command.charter.seats)
     occasion = "seats/set-up" if command.charter.shared_seed is None else f"seats/set-up/{','.join(seats)}"
     houses = shuffled(command.seed, occasion, command.charter.houses)

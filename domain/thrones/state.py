@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from domain.kernel.docket import Docket
 from domain.kernel.facts import Awaited, Frame
@@ -50,7 +51,7 @@ class Combat(msgspec.Struct, frozen=True):
 
     ``support`` has the Support orders that count, ``offers`` those a combatant has not yet answered.
     ``cards`` are the House cards in play, ``cancelled`` those sent back to hand. ``stopped`` combats end at
-    once (``mace-last-unit = end``).
+    once (``mace-last-unit = end``, 1E-BAT-12). ``silenced`` are Houses whose card has lost its text (1E-HC-6).
     """
 
     area: AreaId
@@ -65,6 +66,11 @@ class Combat(msgspec.Struct, frozen=True):
     blade: HouseId | None = None
     winner: HouseId | None = None
     stopped: bool = False
+    silenced: tuple[HouseId, ...] | UnsetType = UNSET
+
+    def is_silenced(self, house: HouseId) -> bool:
+        """Whether the text of the House's card has no effect in this combat."""
+        return self.silenced is not UNSET and house in self.silenced
 
     def side_of(self, house: HouseId) -> Side | None:
         return "attacker" if house == self.attacker else "defender" if house == self.defender else None
@@ -146,6 +152,7 @@ class State(msgspec.Struct, frozen=True):
     combats: tuple[str, ...] = ()
     winner: HouseId | None = None
     ranking: tuple[Standing, ...] = ()
+    drawn: tuple[HouseId, ...] | UnsetType = UNSET
     docket: Docket = Docket()
     frames: tuple[Frame, ...] = ()
     question: int = 0
@@ -158,7 +165,7 @@ class State(msgspec.Struct, frozen=True):
 
     @property
     def is_over(self) -> bool:
-        return self.winner is not None
+        return self.winner is not None or self.drawn is not UNSET
 
     @property
     def is_disclosed(self) -> bool:

@@ -585,6 +585,14 @@ def test_rules(rookery: Rookery) -> None:
     assert "1 rule: 1 implemented, 1 shown to be tested by mutation, 0 exempt, 0 missing." in one
 
 
+def test_rules_of_the_first_edition(rookery: Rookery) -> None:
+    told = rookery("rules", "--edition", "first-edition", "--json").json
+    assert len(told["rules"]) == 204 and told["missing"] == []
+    assert told["implemented"] + told["exempt"] == 204
+    assert {one["rule"][:3] for one in told["rules"]} == {"1E-"}
+    assert "1E-RAID-5" in rookery.at_once("rules", "1E-RAID", "--text").out
+
+
 def test_help_names_the_exit_codes(rookery: Rookery) -> None:
     assert "Exit codes" in rookery.at_once("--help").out
 

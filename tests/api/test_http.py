@@ -21,6 +21,7 @@ from api.app import GROUPS
 from api.dependencies import MOST_LETTER_BYTES
 from api.desk import Desk
 from api.openapi import document, operations
+from domain.kernel.decision import Options
 from domain.thrones.editions.second import SECOND_EDITION
 from events import chain, export
 from events.embedded import Embedded
@@ -829,3 +830,13 @@ def test_answers_are_what_the_description_says(table: Table) -> None:
     for what, kind in kinds.items():
         answer = table.get(what, "stark")
         assert json.loads(wire.to_bytes(msgspec.json.decode(answer.content, type=kind))) == answer.json()
+
+
+def test_every_kind_of_options_is_described() -> None:
+    def below(kind: type[Any]) -> Iterator[type[Any]]:
+        for one in kind.__subclasses__():
+            if one.__module__.startswith("domain.thrones"):
+                yield one
+            yield from below(one)
+
+    assert set(below(Options)) == set(wire.AnyOptions.__args__)

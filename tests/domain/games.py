@@ -15,12 +15,14 @@ from domain.kernel.commands import Command, PassDeadline
 from domain.kernel.decision import Decision
 from domain.kernel.ruleset import Ruling
 from domain.thrones.bots import TEMPERAMENTS, Bot
-from domain.thrones.charter import Charter, Switches
+from domain.thrones.charter import Charter, Switches, Variations
 from domain.thrones.commands import AssignOrders
+from domain.thrones.editions.composed import compose, edition_of
 from domain.thrones.editions.second import SECOND_EDITION
 from domain.thrones.ruleset import THRONES
 from domain.thrones.start import Start
 from domain.thrones.state import State
+from domain.thrones.variations import BY_NAME, PRESETS, unmet
 
 MOST_ENTRIES = 6000
 CHOICES: dict[str, tuple[str, ...]] = {
@@ -66,10 +68,46 @@ def spec(number: int) -> Spec:
     return Spec(number, Charter("second-edition", houses, switches), temperaments)
 
 
+def spec_of_variations(number: int) -> Spec:
+    """Game number so-and-so of those that differ from the second edition.
+
+    Of six in a row three are the first edition with three, four and five Houses, one is the other preset, and two are
+    played by some variations that fit together, with any number of Houses and any switches.
+    """
+    chance = random.Random(f"rookery/variations/{number}")
+    kind = number % 6
+    preset = PRESETS["mixed-four" if kind == 3 else "first-edition"]
+    players, variations, switches, name = 3 + kind, preset.variations, preset.switches, preset.id
+    if kind > 3:
+        variations, name = some_variations(chance), "second-edition"
+        settings = {setting: chance.choice(values) for setting, values in CHOICES.items()}
+        counts = [count for count in compose(variations).player_counts if count < 5 or variations.drowned_pyke == "off"]
+        players, switches = chance.choice(counts), Switches(**settings)  # type: ignore[arg-type]  # settings are legal
+    elif kind == 3:
+        players = 4
+    houses = tuple(sorted(compose(variations).players(players).houses))
+    temperaments = tuple(chance.choice(sorted(TEMPERAMENTS)) for _ in houses)
+    return Spec(number, Charter(name, houses, switches, variations=variations), temperaments)
+
+
+def some_variations(chance: random.Random) -> Variations:
+    """A word for each variation; what does not fit the others is drawn again."""
+    words = {name.replace("-", "_"): chance.choice(sorted(one.readings)) for name, one in BY_NAME.items()}
+    while True:
+        variations = Variations(**words)  # type: ignore[arg-type]  # words of the table
+        problem = next(unmet(variations), None)
+        if problem is None:
+            return variations
+        name, _, other, fitting = problem
+        words[other.replace("-", "_")] = chance.choice(fitting)
+        words[name.replace("-", "_")] = chance.choice(sorted(BY_NAME[name].readings))
+
+
 def play(game: Spec) -> Iterator[Entry]:
     """Play a game to its end. Now and then a deadline is missed or a draft of orders is kept."""
     chance = random.Random(f"rookery/{game.number}/play")
-    board, tokens = SECOND_EDITION.board, SECOND_EDITION.tokens
+    edition = edition_of(game.charter)
+    board, tokens = edition.board, edition.tokens
     bots = {
         house: Bot(TEMPERAMENTS[temperament], board, tokens)
         for house, temperament in zip(game.charter.houses, game.temperaments, strict=True)

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec import UNSET
 
 from domain.kernel import facts as kernel
 from domain.kernel.commands import Command, PassDeadline, StateDraws
@@ -18,13 +19,14 @@ from domain.kernel.decision import Decision
 from domain.kernel.refusal import Refusal
 from domain.thrones import commands as c
 from domain.thrones import facts as f
-from domain.thrones.charter import Charter, Switches
-from domain.thrones.editions.second import SECOND_EDITION
+from domain.thrones.charter import AS_PRINTED, Charter, Switches, Variations
+from domain.thrones.edition import Edition
+from domain.thrones.editions.composed import compose
 from domain.thrones.pieces import TOKEN_OF_TRACK
 from domain.thrones.ruleset import THRONES
 from domain.thrones.start import Start
 from domain.thrones.state import Force, Hidden, PlacedOrder, State
-from tests.domain.properties import AREAS, controller
+from tests.domain.properties import controller
 
 BARATHEON, GREYJOY, LANNISTER, MARTELL, STARK, TYRELL = HOUSES = (
     "baratheon",
@@ -88,29 +90,38 @@ def given(
     decks: Mapping[str, tuple[str, ...]] | None = None,
     prohibited: tuple[str, ...] = (),
     tides: tuple[str, ...] = (),
+    variations: Variations = AS_PRINTED,
     **switches: str,
 ) -> Scene:
     """A position. ``board`` has ``"house: 2 footman, knight"`` by area; ``decks`` the cards on top of decks.
 
     ``hands`` of a House leave its other cards in the discard pile. With ``tides`` the next Tides cards are stated.
+    ``variations`` say where the table plays otherwise than the second edition.
     """
-    table = SECOND_EDITION.players(players)
+    edition = compose(variations)
+    table = edition.players(players)
     houses = tuple(sorted(table.houses))
     if tides:
         switches["tides_of_battle"] = "on"
-    charter = Charter("second-edition", houses, Switches(**switches), chance="imposed")  # type: ignore[arg-type]  # a test's own words
+    charter = Charter(
+        "second-edition",
+        houses,
+        Switches(**switches),  # type: ignore[arg-type]  # a test's own words
+        chance="imposed",
+        variations=UNSET if variations == AS_PRINTED else variations,
+    )
     forces = {area: _force(text) for area, text in (board or {}).items()}
     full = dict(table.influence)
     for track, first in (tracks or {}).items():
         full[track] = (*first, *(house for house in table.influence[track] if house not in first))
-    cards = {house: tuple(sorted(SECOND_EDITION.cards_of(house))) for house in houses}
+    cards = {house: tuple(sorted(edition.cards_of(house))) for house in houses}
     state = State(
         charter=charter,
         round=round,
         phase="action",
         step=step,
         units=forces,
-        garrisons={SECOND_EDITION.houses[house].home: 2 for house in sorted(garrisons)},
+        garrisons={edition.houses[house].home: 2 for house in sorted(garrisons)},
         neutral=dict(neutral or {}),
         power_tokens=dict(power_tokens or {}),
         orders={area: PlacedOrder(forces[area].house, token) for area, token in (orders or {}).items()},
@@ -128,11 +139,18 @@ def given(
         prohibited=prohibited,
         question=1,
     )
-    owners = {area: controller(state, area) for area, place in AREAS.items() if place["kind"] == "land"}
+    places: dict[str, Any] = msgspec.to_builtins({area.id: area for area in edition.tables.areas})
+    owners = {area: controller(state, area, places) for area, place in places.items() if place["kind"] == "land"}
     castles = {
-        house: sum(bool(AREAS[area].get("castle")) for area in owners if owners[area] == house) for house in houses
+        house: sum(bool(places[area].get("castle")) for area in owners if owners[area] == house) for house in houses
     }
     frames = [dict(frame) for frame in STEPS[step]]
+    # Where a table plays a chapter in other steps, the frame is that of its procedure.
+    played = {"MarchOrders": edition.chapters.marches, "ConsolidatePower": edition.chapters.consolidation}
+    chapter = played.get(frames[-1]["procedure"])
+    if chapter is not None and chapter.__name__ != frames[-1]["procedure"]:
+        frames[-1]["procedure"] = chapter.__name__
+        frames[-1]["step"] = frames[-1]["step"] if hasattr(chapter, frames[-1]["step"]) else "begin"
     if turn:
         frames[-1]["last_position"] = full["iron-throne"].index(turn)
     state = msgspec.structs.replace(
@@ -141,7 +159,7 @@ def given(
         victory=castles,
         frames=tuple(frames),
     )
-    hidden = Hidden(decks=_stacked(decks or {}))
+    hidden = Hidden(decks=_stacked(edition, decks or {}))
     ruling = THRONES.decide(THRONES.blank(), Start(charter=charter, position=state, hidden=hidden, reason="a test"))
     scene = Scene(ruling.state, ruling.facts)
     if tides:
@@ -154,8 +172,8 @@ def _force(text: str) -> Force:
     return Force(house.strip(), units(there))
 
 
-def _stacked(tops: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    decks = {"wildling": SECOND_EDITION.wildling_deck, **SECOND_EDITION.westeros_decks}
+def _stacked(edition: Edition, tops: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    decks = {"wildling": edition.wildling_deck, **edition.westeros_decks}
     found = {}
     for deck, cards in decks.items():
         rest = list(cards)
@@ -205,6 +223,14 @@ class Scene:
         while self.owed and self.owed[0].kind in kinds:
             self._take(PassDeadline(player=self.owed[0].player))
         return self
+
+    def passing_until(self, kind: str, player: str) -> Scene:
+        """Let deadlines pass until this House is asked this."""
+        for _ in range(40):
+            if (self.owed[0].kind, self.owed[0].player) == (kind, player):
+                return self
+            self._take(PassDeadline(player=self.owed[0].player))
+        raise AssertionError(f"{player} is asked {kind}")
 
     @property
     def owed(self) -> tuple[Decision[Any], ...]:
@@ -348,7 +374,8 @@ def battle(
     """
     board = {origin: f"{attacker}: {attacking}", area: f"{defender}: {defending}", **(others or {})}
     busy = {text.partition(":")[0] for text in board.values()}
-    bystander = next(house for house in HOUSES if house not in busy)
+    table = compose(more.get("variations", AS_PRINTED)).players(more.get("players", 6))
+    bystander = next(house for house in sorted(table.houses) if house not in busy)
     board["the-eyrie"] = f"{bystander}: footman"
     scene = given(board, orders={origin: order, "the-eyrie": "march-0", **(orders or {})}, turn=attacker, **more)
     return scene.when(march(attacker, origin, (area, marching or attacking)))

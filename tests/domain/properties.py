@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +19,35 @@ from domain.kernel.decision import Decision
 from domain.kernel.refusal import Refusal
 from domain.thrones import commands as c
 from domain.thrones import facts as f
+from domain.thrones.charter import AS_PRINTED, Variations
+from domain.thrones.editions.composed import CORRESPONDENCES, edition_of
 from domain.thrones.editions.second import SECOND_EDITION
 from domain.thrones.evolve import EVOLVERS, _nothing, evolve
 from domain.thrones.rulebook import parse_rules
 from domain.thrones.ruleset import THRONES
 from domain.thrones.state import State
+from domain.thrones.variations import FIRST_EDITION
 from tests.domain.games import Entry, Spec, play
 
 ROOT = Path(__file__).parents[2]
 DATA: dict[str, Any] = json.loads((ROOT / "domain/thrones/editions/second.json").read_text(encoding="utf-8"))
 AREAS: dict[str, Any] = {area["id"]: area for area in DATA["areas"]}
-LIMITS: dict[str, dict[str, int]] = {house["id"]: house["limits"] for house in DATA["houses"]}
-RULES = frozenset(parse_rules((ROOT / "docs/rules/second-edition.md").read_text(encoding="utf-8")))
+BOOKS = {
+    name: frozenset(parse_rules((ROOT / f"docs/rules/{name}.md").read_text(encoding="utf-8")))
+    for name in ("second-edition", "first-edition")
+}
+SHARED = frozenset(rule for rule, found in CORRESPONDENCES.items() if found == "shared")
+"""Conventions that both editions are played by."""
+
+
+def citable(variations: Variations) -> frozenset[str]:
+    """What may be cited at a table: one book where all goes by one, both where they are mixed."""
+    if variations == AS_PRINTED:
+        return BOOKS["second-edition"]
+    if variations == FIRST_EDITION:
+        return BOOKS["first-edition"] | SHARED
+    return BOOKS["first-edition"] | BOOKS["second-edition"]
+
 
 BOOKKEEPING = (kernel.Awaiting, kernel.DrawsStated, f.PositionStated, f.HiddenStated)
 """Facts of the runner and of the organiser, which no rule of the game produces."""
@@ -45,11 +63,11 @@ def respects_supply(sizes: list[int], supply: int) -> bool:
     return len(armies) <= len(allowed) and all(armies[i] <= allowed[i] for i in range(len(armies)))
 
 
-def controller(state: State, area: str) -> str | None:
-    """2E-CTL-1 and 2E-CTL-2, written once more."""
-    place = AREAS[area]
+def controller(state: State, area: str, places: Mapping[str, Any] = AREAS) -> str | None:
+    """2E-CTL-1 and 2E-CTL-2, written once more, on the board with these ``places``."""
+    place = places[area]
     if place["kind"] == "port":
-        return controller(state, place["land"])
+        return controller(state, place["land"], places)
     if area in state.units:
         return state.units[area].house
     if place["kind"] == "sea" or area in state.neutral:
@@ -58,6 +76,23 @@ def controller(state: State, area: str) -> str | None:
         return state.power_tokens[area]
     home = place.get("home")
     return home if home in state.charter.houses else None
+
+
+def lines_of(fact: kernel.Fact) -> tuple[f.Line, ...]:
+    """The lines of sums that a fact carries."""
+    if isinstance(fact, f.StrengthCounted):
+        return fact.lines
+    return (*fact.swords, *fact.fortifications) if isinstance(fact, f.IconsCounted) else ()
+
+
+def losing(state: State) -> bool:
+    """Whether Houses are losing units to the wildlings one after the other (1E-WILD-7)."""
+    return any(frame["procedure"] == "WildlingAssault" for frame in state.frames)
+
+
+def waits_for_support(state: State) -> bool:
+    """Whether units that march against a neutral force still stand where they came from (1E-NEUT-6)."""
+    return any(frame["procedure"] == "MarchesThenSupport" and frame.get("force") for frame in state.frames)
 
 
 class Reached:
@@ -146,6 +181,9 @@ class Properties:
         self.folded = THRONES.blank()
         self.books = Books(game.charter.houses)
         self.round = 0
+        self.edition = edition_of(game.charter)
+        self.places: dict[str, Any] = {area.id: msgspec.to_builtins(area) for area in self.edition.tables.areas}
+        self.citable = citable(self.edition.variations)
 
     def check(self, entry: Entry) -> None:
         facts = self._round_trip(entry)
@@ -188,9 +226,16 @@ class Properties:
             if not isinstance(fact, BOOKKEEPING):
                 changes = EVOLVERS[type(fact)] is not _nothing and self.folded != before
                 assert fact.rules or not changes, f"{fact} cites its rule"
-            assert set(fact.rules) <= RULES, f"{fact.rules} are rules of the specification"
+            assert set(fact.rules) <= self.citable, f"{fact} cites {set(fact.rules) - self.citable}"
+            for line in lines_of(fact):
+                assert line.rules and set(line.rules) <= self.citable, f"{line} in {fact}"
             if isinstance(fact, f.StrengthCounted):
-                assert fact.total == max(0, sum(line.amount for line in fact.lines))
+                counted = sum(line.amount for line in fact.lines)
+                assert fact.total == (counted if self._goes_below_zero(fact) else max(0, counted))
+
+    def _goes_below_zero(self, fact: f.StrengthCounted) -> bool:
+        """1E-BAT-8; a neutral force is no battle."""
+        return self.edition.variations.combat == "first" and fact.stage != "neutral"
 
     def _check_arrival(self, before: State, fact: kernel.Fact) -> None:
         """No area ever gets units of two Houses, nor ships on land, nor land units at sea."""
@@ -220,7 +265,8 @@ class Properties:
                 seen[state.march.house][unit.removeprefix("routed-")] += count
         for house in state.houses:
             assert seen[house] == +self.books.units[house], f"units of {house}"
-            assert all(count <= LIMITS[house][kind] for kind, count in seen[house].items()), f"reserve of {house}"
+            limits = self.edition.houses[house].limits
+            assert all(count <= limits[kind] for kind, count in seen[house].items()), f"reserve of {house}"
 
     def _check_power(self, state: State) -> None:
         for house in state.houses:
@@ -232,31 +278,38 @@ class Properties:
             assert state.power[house] >= 0 and self.books.pool[house] >= 0
 
     def _check_places(self, state: State) -> None:
-        capturing = any(awaited.kind == "capture-ships" for awaited in state.awaited)
+        # By the first edition's book control follows when all Houses have lost units to the wildlings.
+        capturing = any(awaited.kind == "capture-ships" for awaited in state.awaited) or losing(state)
         for area, force in state.units.items():
-            on_land = AREAS[area]["kind"] == "land"
+            on_land = self.places[area]["kind"] == "land"
             assert all(("ship" in unit) != on_land for unit in force.units), f"{force} in {area}"
-            if AREAS[area]["kind"] == "port":
+            if self.places[area]["kind"] == "port":
                 assert sum(force.units.values()) <= 3
-                assert capturing or controller(state, area) == force.house, f"{force} in {area}"
+                assert capturing or controller(state, area, self.places) == force.house, f"{force} in {area}"
         for area, placed in state.orders.items():
             assert state.house_in(area) in (placed.house, None)
         for area, owner in state.power_tokens.items():
-            assert AREAS[area]["kind"] == "land"
+            assert self.places[area]["kind"] == "land"
             assert state.combat or state.house_in(area) in (owner, None), area
         for house in state.houses:
             tokens = [placed.token for placed in state.orders.values() if placed.house == house]
             assert len(tokens) == len(set(tokens))
             cards = state.hands[house] + state.discards[house]
             if not state.combat:
-                assert sorted(cards) == sorted(card["id"] for card in DATA["house_cards"] if card["house"] == house)
+                assert sorted(cards) == sorted(
+                    card.id for card in self.edition.tables.house_cards if card.house == house
+                )
         for track in state.tracks.values():
             assert sorted(track) == sorted(state.houses)
 
     def _check_supply(self, state: State) -> None:
         """Armies are within the limit except while a House is being told to reconcile."""
         waiting = {frame["procedure"] for frame in state.frames}
-        if waiting & {"Reconcile", "Supply"} or self.game.charter.switches.attacker_retreat_supply == "ignore":
+        if (
+            waiting & {"Reconcile", "ReconcileMarch", "Supply"}
+            or waits_for_support(state)
+            or self.game.charter.switches.attacker_retreat_supply == "ignore"
+        ):
             return
         for house in state.houses:
             sizes = {area: sum(force.units.values()) for area, force in state.units.items() if force.house == house}
@@ -266,24 +319,28 @@ class Properties:
 
     def _check_control(self, state: State) -> None:
         """What was announced is what the board says, whenever no march is half done."""
-        if state.march or state.combat:
+        if state.march or state.combat or losing(state):
             return
-        for area, place in AREAS.items():
+        needed = self.edition.constants.victory_areas
+        if self.edition.variations.victory == "first" and len(state.houses) == 3:
+            needed = 8
+        for area, place in self.places.items():
             if place["kind"] == "land":
-                assert state.control.get(area) == controller(state, area), area
+                assert state.control.get(area) == controller(state, area, self.places), area
         for house in state.houses:
             castles = sum(
-                bool(place.get("castle")) and controller(state, area) == house for area, place in AREAS.items()
+                bool(place.get("castle")) and controller(state, area, self.places) == house
+                for area, place in self.places.items()
             )
-            assert state.victory[house] == min(7, castles)
-        assert max(state.victory.values()) < 7 or state.is_over
+            assert state.victory[house] == min(needed, castles)
+        assert max(state.victory.values()) < needed or state.is_over
 
     def _check_decisions(self, state: State) -> None:
         owed = THRONES.decisions(state)
         assert bool(owed) != state.is_over
         assert [(one.player, one.kind) for one in owed] == [(one.player, one.kind) for one in state.awaited]
         for decision in owed:
-            assert decision.kind in c.KINDS and decision.rules and set(decision.rules) <= RULES
+            assert decision.kind in c.KINDS and decision.rules and set(decision.rules) <= self.citable, decision.rules
             self._check_default(state, decision)
 
     def _check_default(self, state: State, decision: Decision[Any]) -> None:

@@ -19,7 +19,7 @@ FIGHT = Fight(attacker="greyjoy", defender="stark", area="moat-cailin", origin="
 
 
 def completed(partial: Partial) -> State:
-    return complete(partial, SECOND_EDITION).state
+    return complete(partial, "second-edition").state
 
 
 def standing_at(step: str) -> Partial:
@@ -42,7 +42,7 @@ EARLY = ("combat/support", "combat/cards")
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_completed_position_goes_on_to_the_end_of_the_game(step: str) -> None:
-    whole = complete(standing_at(step), SECOND_EDITION)
+    whole = complete(standing_at(step), "second-edition")
     charter = msgspec.structs.replace(whole.state.charter, chance="seeded")
     command = Start(charter, seed="5a" * 32, position=whole.state, hidden=whole.hidden, reason="test")
     state = THRONES.decide(THRONES.blank(), command).state
@@ -57,7 +57,7 @@ def test_a_completed_position_goes_on_to_the_end_of_the_game(step: str) -> None:
 
 
 def test_the_facts_of_a_start_lead_to_its_state() -> None:
-    whole = complete(standing_at("action/raid"), SECOND_EDITION)
+    whole = complete(standing_at("action/raid"), "second-edition")
     command = Start(whole.state.charter, position=whole.state, hidden=whole.hidden, reason="test")
     ruling = THRONES.decide(THRONES.blank(), command)
     state = THRONES.blank()
@@ -133,11 +133,11 @@ def test_a_named_hand_is_the_whole_hand() -> None:
 )
 def test_what_contradicts_itself_is_refused(partial: Partial, problem: str) -> None:
     with pytest.raises(PositionError, match=problem):
-        complete(partial, SECOND_EDITION)
+        complete(partial, "second-edition")
 
 
 def test_what_was_filled_in_is_noted() -> None:
-    notes = complete(Partial(), SECOND_EDITION).notes
+    notes = complete(Partial(), "second-edition").notes
     assert "players: all Houses" in notes
     assert any(note.startswith("neutral forces as at set-up") for note in notes)
     assert any(note.startswith("Power 5") for note in notes)

@@ -113,7 +113,7 @@ def check_by_hand(book: Book) -> int:
 
 def drawn(book: Book, changed: tuple[int, int, Fact] | None = None) -> Drawn:
     """What is found, perhaps with one fact put in the place of another."""
-    draws = Draws(EDITIONS)
+    draws = Draws(edition_of)
     for entry in range(1, book.version + 1):
         facts = list(book.facts(entry))
         if changed is not None and changed[0] == entry:

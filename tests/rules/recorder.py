@@ -61,11 +61,13 @@ class Recorder:
 
         def running(game: Any, frame: Any) -> Any:
             result = run(game, frame)
+            # Decisions are shown by the law of their table.
+            cite = game.edition.law.cite if hasattr(game, "edition") else tuple
             if isinstance(result, Wait):
-                self.note("decision", result.decision.rules)
+                self.note("decision", cite(result.decision.rules))
             elif isinstance(result, Collect):
                 for decision in result.decisions:
-                    self.note("decision", decision.rules)
+                    self.note("decision", cite(decision.rules))
             return result
 
         ruleset.Game.emit = emitting  # type: ignore[method-assign]  # listening in

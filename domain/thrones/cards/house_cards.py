@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from domain.thrones.cards import baratheon, greyjoy, lannister, martell, stark, tyrell
+from domain.thrones.cards import baratheon, first_edition, greyjoy, lannister, martell, stark, tyrell
 from domain.thrones.cards.vocabulary import CardText
 from domain.thrones.pieces import CardId
 
 TEXTS: dict[CardId, CardText] = {
     text.card: text for house in (baratheon, lannister, stark, martell, greyjoy, tyrell) for text in house.CARDS
 }
+
+FIRST_TEXTS: dict[CardId, CardText] = {text.card: text for text in first_edition.CARDS}
+"""The first edition's, some of which go by the same ids."""

@@ -11,6 +11,7 @@ from domain.thrones.cards.vocabulary import (
     always,
     destroy_participating,
     effects_in_play,
+    end_if_destroyed,
     has_won,
     participating,
 )
@@ -31,10 +32,7 @@ def footmen_to_destroy(game: Game, combat: Combat, house: HouseId) -> tuple[str,
 def destroy_footman(game: Game, combat: Combat, house: HouseId, word: str) -> None:
     opponent = combat.opponent(house)
     destroy_participating(game, combat, opponent, {word: 1}, "2E-HCT-1", "2E-HCX-8")
-    if game.switches.mace_last_unit == "end" and not participating(game, combat, opponent):
-        totals = dict.fromkeys(combat.combatants, 0)
-        game.emit(f.CombatStopped(house=opponent), "2E-HCT-1")
-        game.emit(f.CombatDecided(winner=house, loser=opponent, totals=totals, tie=False), "2E-HCT-1", "2E-CBT-29")
+    end_if_destroyed(game, combat, opponent, "2E-HCT-1")
 
 
 def adjacent_orders(game: Game, combat: Combat, house: HouseId) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ have their moment and either apply by themselves, ask their owner, or are noted 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from domain.thrones import facts as f
@@ -32,6 +32,24 @@ def destroy_participating(game: Game, combat: Combat, house: HouseId, units: Uni
         marching = house == combat.attacker
         gone = f.UnitsDestroyed(house=house, area=combat.area, units=units, marching=marching)
         game.emit(gone, *rules, "2E-GEN-9")
+
+
+def end_if_destroyed(game: Game, combat: Combat, house: HouseId, *rules: str) -> None:
+    """The combat is lost at once by a House whose last unit a card destroyed, where it is played so."""
+    by_the_first_book = game.variations.combat == "first"
+    if participating(game, combat, house) or not (by_the_first_book or game.switches.mace_last_unit == "end"):
+        return
+    totals = dict.fromkeys(combat.combatants, 0)
+    game.emit(f.CombatStopped(house=house), *rules, *(("1E-BAT-12",) if by_the_first_book else ()))
+    decided = f.CombatDecided(winner=combat.opponent(house), loser=house, totals=totals, tie=False)
+    game.emit(decided, *rules, "1E-BAT-12" if by_the_first_book else "2E-CBT-29")
+
+
+def in_ability_order(game: Game, combat: Combat) -> tuple[HouseId, ...]:
+    """Both combatants, first the one whose card text comes first at this moment (2E-HCX-1, 1E-HC-3)."""
+    if game.variations.ability_order == "iron-throne":
+        return game.turns((), among=combat.combatants)
+    return tuple(house for house in game.state.tracks["fiefdoms"] if house in combat.combatants)
 
 
 def always(game: Game, combat: Combat, house: HouseId) -> bool:
@@ -75,10 +93,14 @@ class Bonus:
 
 @dataclass(frozen=True)
 class RaisesUnits:
-    """Standing units of a type that belong to the card's owner count one more for his side."""
+    """Standing units of a type that belong to the card's owner count one more for his side.
+
+    Not ``in_support``, only those that fight do (1E-HC-5).
+    """
 
     unit: str
     when: Condition
+    in_support: bool = True
 
 
 @dataclass(frozen=True)
@@ -86,6 +108,11 @@ class ZeroesShips:
     """Ships of every other House count nothing, on both sides."""
 
     when: Condition
+
+
+@dataclass(frozen=True)
+class ZeroesShipsInSupport:
+    """Ships that support the opponent count nothing."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +165,16 @@ class Noted:
 
 
 Effect = (
-    Bonus | RaisesUnits | ZeroesShips | DoublesDefense | ZeroesPrintedStrength | NoCasualties | Applies | Asks | Noted
+    Bonus
+    | RaisesUnits
+    | ZeroesShips
+    | ZeroesShipsInSupport
+    | DoublesDefense
+    | ZeroesPrintedStrength
+    | NoCasualties
+    | Applies
+    | Asks
+    | Noted
 )
 
 
@@ -165,10 +201,16 @@ def text_of(game: Game, card: CardId) -> CardText:
     return text
 
 
+def text_for(game: Game, combat: Combat, house: HouseId, card: CardId) -> CardText:
+    """What a card's text does in this combat: nothing when it was cancelled."""
+    text = text_of(game, card)
+    return replace(text, effects=()) if combat.is_silenced(house) else text
+
+
 def text_in_play(game: Game, combat: Combat, house: HouseId) -> CardText | None:
     """The text of the card that a House has in play, if it has one."""
     card = combat.cards.get(house)
-    return text_of(game, card) if card else None
+    return text_for(game, combat, house, card) if card else None
 
 
 def effects_in_play(game: Game, combat: Combat, house: HouseId) -> tuple[Effect, ...]:

@@ -7,12 +7,11 @@ from domain.thrones import commands as c
 from domain.thrones import facts as f
 from domain.thrones.game import Game, decision
 from domain.thrones.options import Words
-from domain.thrones.pieces import BLADE, RAVEN, THRONE, CardId
+from domain.thrones.pieces import BLADE, FOOTMEN_IN_SUPPORT, RAVEN, THRONE, CardId
 from domain.thrones.procedures.bidding import ClashOfKings
 from domain.thrones.procedures.income import game_of_thrones_income
 from domain.thrones.procedures.mustering import Mustering
 from domain.thrones.procedures.supply import Supply
-from domain.thrones.procedures.wildlings import WildlingAttack
 
 
 class CardEffect(Procedure, frozen=True):
@@ -90,7 +89,9 @@ class DarkWingsDarkWords(CardEffect, frozen=True, tag=True):
 
 class WildlingsAttackCard(CardEffect, frozen=True, tag=True):
     def begin(self, game: Game) -> Next:
-        return self.carry_out(WildlingAttack(cause="card"))
+        return self.carry_out(
+            game.edition.chapters.wildlings(cause="card")  # type: ignore[call-arg]  # the chapter is told why
+        )
 
 
 class PutToTheSword(CardEffect, frozen=True, tag=True):
@@ -171,3 +172,46 @@ RULES: dict[CardId, str] = {
     "w3-feast-for-crows": "2E-WEC-17",
 }
 """The entry of each card in section 6.1."""
+
+
+# The first edition's decks (section 4 of its book)
+
+
+class RainsOnFootmen(CardEffect, frozen=True, tag=True):
+    """Footmen give no strength in support this round (1E-WCARD-11)."""
+
+    def begin(self, game: Game) -> Next:
+        game.emit(f.OrdersProhibited(what=FOOTMEN_IN_SUPPORT), "1E-WCARD-11")
+        return Done()
+
+
+FIRST_CARDS: dict[CardId, type[CardEffect]] = {
+    "w1-supply": SupplyCard,
+    "w1-mustering": MusteringCard,
+    "w1-last-days-of-summer": LastDaysOfSummer,
+    "w2-clash-of-kings": ClashOfKingsCard,
+    "w2-game-of-thrones": GameOfThronesCard,
+    "w2-last-days-of-summer": LastDaysOfSummer,
+    "w3-wildling-attack": WildlingsAttackCard,
+    "w3-sea-of-storms": SeaOfStorms,
+    "w3-storm-of-swords": StormOfSwords,
+    "w3-feast-for-crows": FeastForCrows,
+    "w3-rains-of-autumn": RainsOnFootmen,
+    "w3-last-days-of-summer": LastDaysOfSummer,
+}
+
+FIRST_RULES: dict[CardId, str] = {
+    "w1-supply": "1E-WCARD-3",
+    "w1-mustering": "1E-WCARD-4",
+    "w1-last-days-of-summer": "1E-WCARD-2",
+    "w2-clash-of-kings": "1E-WCARD-5",
+    "w2-game-of-thrones": "1E-WCARD-6",
+    "w2-last-days-of-summer": "1E-WCARD-2",
+    "w3-wildling-attack": "1E-WCARD-7",
+    "w3-sea-of-storms": "1E-WCARD-8",
+    "w3-storm-of-swords": "1E-WCARD-9",
+    "w3-feast-for-crows": "1E-WCARD-10",
+    "w3-rains-of-autumn": "1E-WCARD-11",
+    "w3-last-days-of-summer": "1E-WCARD-2",
+}
+"""The entry of each card in the first edition's section 4."""

@@ -113,7 +113,7 @@ def _house(happened: Happened) -> str:
 # The board
 
 
-def _areas(happened: Happened, wanted: Json) -> None:
+def compare_areas(happened: Happened, wanted: Json) -> None:
     for area, said in wanted.items():
         there = dict(said)
         units = happened.shown.units_in(area)
@@ -307,17 +307,17 @@ def _steps_before_shown(happened: Happened) -> int:
 TURNS = ("raid", "march", "consolidate")
 
 
-def _acted(happened: Happened) -> list[str]:
+def acted(happened: Happened) -> list[str]:
     return [fact.answer.house for fact in happened.facts if isinstance(fact, Answered) and fact.answer.kind in TURNS]
 
 
 def _turns(happened: Happened, wanted: Any) -> None:
-    same("turns", wanted, _acted(happened))
+    same("turns", wanted, acted(happened))
 
 
 def _skipped(happened: Happened, wanted: Any) -> None:
-    acted = _acted(happened)
-    same("skipped", wanted, [house for house in happened.before.turn_order if house not in acted])
+    took_turns = acted(happened)
+    same("skipped", wanted, [house for house in happened.before.turn_order if house not in took_turns])
 
 
 def _forced(happened: Happened, wanted: Sequence[Json]) -> None:
@@ -355,7 +355,7 @@ def _muster(happened: Happened) -> tuple[MusterOptions, c.Muster]:
     raise Disagreement("nobody has mustered")
 
 
-def _progress(happened: Happened) -> Progress:
+def progress_of(happened: Happened) -> Progress:
     options, answer = _muster(happened)
     progress = Progress(options)
     for step in answer.steps:
@@ -369,12 +369,12 @@ def _points(happened: Happened, wanted: Json) -> None:
 
 
 def _points_lost(happened: Happened, wanted: Json) -> None:
-    left = _progress(happened).points
+    left = progress_of(happened).points
     _entries("points lost", wanted, lambda area: left.get(area, 0))
 
 
 def _further_steps(happened: Happened, wanted: Json) -> None:
-    steps = _progress(happened).legal_steps()
+    steps = progress_of(happened).legal_steps()
     _entries("further steps", wanted, lambda area: [msgspec.to_builtins(step) for step in steps if step.area == area])
 
 
@@ -497,7 +497,9 @@ def _casualties(happened: Happened, wanted: Any) -> None:
         same(f"casualties of {house}", number, lost if isinstance(number, dict) else sum(lost.values()))
 
 
-def _destroyed(happened: Happened, house: str, *rules: str) -> Units:
+def _destroyed(happened: Happened, house: str, *written: str) -> Units:
+    """Units destroyed by these rules of the second edition, or by what the table cites in their place."""
+    rules = game_of(happened.state).edition.law.cite(written)
     lost: Units = {}
     for fact in _facts(happened, f.UnitsDestroyed):
         if fact.house == house and set(rules) & set(fact.rules):
@@ -559,7 +561,8 @@ def _neutral_attack(happened: Happened, wanted: Json) -> None:
     """A neutral force beaten, or too strong: then the refusal has the numbers."""
     counted = _facts(happened, f.StrengthCounted)
     against = next((fact for fact in reversed(counted) if fact.stage == "neutral"), None)
-    found: Json = {"success": against is not None}
+    beaten = [fact.area for fact in _facts(happened, f.NeutralForceRemoved)]
+    found: Json = {"success": against is not None and against.area in beaten}
     if against is not None:
         groups = {group: sum(line.amount for line in against.lines if line.group == group) for group in GROUPS}
         found |= {**groups, "area": against.area, "required": happened.before.neutral.get(against.area)}
@@ -629,7 +632,7 @@ COMPARISONS: dict[str, Callable[[Happened, Any], None]] = {
     "accepted": _accepted,
     "also-legal": _also(True),
     "also-illegal": _also(False),
-    "areas": _areas,
+    "areas": compare_areas,
     "armies-after": _armies("after"),
     "armies-before": _armies("before"),
     "attacks": _attacks,

@@ -8,6 +8,7 @@ expects is passed over.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -22,15 +23,14 @@ from domain.thrones import facts as f
 from domain.thrones.armies import armies, complies
 from domain.thrones.cards.house_cards import TEXTS
 from domain.thrones.cards.vocabulary import participating
-from domain.thrones.cases import CaseError, CaseReport, Disagreement
-from domain.thrones.charter import Charter, Switches
+from domain.thrones.cases import CaseError, CaseReport, Disagreement, goes_on
 from domain.thrones.edition import Edition
-from domain.thrones.editions.second import SECOND_EDITION
+from domain.thrones.editions.composed import edition_of
 from domain.thrones.game import Game
 from domain.thrones.interchange.example_results import TOKENS, compare, expects_nothing
 from domain.thrones.march_options import Marches
 from domain.thrones.pieces import Units, counted, plus, routed
-from domain.thrones.positions import Fight, Partial, PositionError, Where, complete
+from domain.thrones.positions import Fight, Partial, PositionError, Where, charter_from, complete
 from domain.thrones.procedures.marches import march_options
 from domain.thrones.procedures.mustering import ship_places
 from domain.thrones.procedures.raids import targets
@@ -41,8 +41,8 @@ from domain.thrones.refusals import explain
 from domain.thrones.ruleset import THRONES
 from domain.thrones.start import Start
 from domain.thrones.state import Force, PlacedOrder, State
+from domain.thrones.variations import BY_NAME
 
-FORMAT = "agot2e-cases-1"
 Json = dict[str, Any]
 
 ENGINE_STEPS = (
@@ -56,24 +56,25 @@ ENGINE_STEPS = (
     "clean-up",
 )
 SET_UPS = ENGINE_STEPS[:3]
-OWN_STEPS = {"planning": ("assign-orders",), "action/clean-up": ("clean-up",), "westeros": ("draw",)}
+OWN_STEPS = {
+    "planning": ("assign-orders",),
+    "action/consolidate": ("consolidate",),
+    "action/clean-up": ("clean-up",),
+    "westeros": ("draw",),
+}
 """Steps that begin with the position itself, by where it stands."""
 
 MOST_DEFAULTS = 200
 """A bound on decisions that an example leaves to their defaults."""
 
 
-def run_example(
-    example: Json, edition: Edition = SECOND_EDITION, *, known_rules: Container[str] | None = None
-) -> CaseReport:
-    """Try one example. What it says and nobody understands is a failure, as what does not agree.
-
-    With ``known_rules`` an identifier that is none of them is not understood either.
-    """
-    return _Example(example, edition, known_rules).run()
-
-
 # Set-up
+
+
+def charter_words(config: Mapping[str, str]) -> Json:
+    """What a table plays otherwise than its preset, switches and variations told apart by their names."""
+    varied = {name: word for name, word in config.items() if name in BY_NAME}
+    return {"switches": {name: word for name, word in config.items() if name not in varied}, "variations": varied}
 
 
 def read_setup(setup: Json, actions: Sequence[Json], edition: Edition) -> Partial:
@@ -82,7 +83,7 @@ def read_setup(setup: Json, actions: Sequence[Json], edition: Edition) -> Partia
     areas: Json = setup.pop("areas", {})
     given: Json = {
         "houses": tuple(sorted(setup.pop("players", ()))),
-        "switches": msgspec.convert(setup.pop("config", {}), Switches),
+        **charter_words(setup.pop("config", {})),
         "tracks": {track: tuple(order) for track, order in setup.pop("tracks", {}).items()},
         "tokens": {_token(name): house for name, house in setup.pop("tokens", {}).items()},
         "used": tuple(_token(name) for name, side in setup.pop("token-state", {}).items() if side == "used"),
@@ -95,7 +96,7 @@ def read_setup(setup: Json, actions: Sequence[Json], edition: Edition) -> Partia
         "round": setup.pop("round", None),
         "prohibited": tuple(setup.pop("prohibited", ())),
         "decks": _decks(setup),
-        **_read_areas(areas),
+        **_read_areas(areas, edition),
     }
     given["stated"] = {"tides": tuple(map(tuple, setup.pop("tides-draws", ())))}
     given["fight"] = _read_fight(setup.pop("combat", None), edition)
@@ -127,7 +128,7 @@ def _decks(setup: Json) -> dict[str, tuple[str, ...]]:
     return decks
 
 
-def _read_areas(areas: Json) -> Json:
+def _read_areas(areas: Json, edition: Edition) -> Json:
     given: Json = {"units": {}, "garrisons": {}, "neutral": {}, "power_tokens": {}, "orders": {}}
     for area, said in areas.items():
         there = dict(said)
@@ -142,16 +143,16 @@ def _read_areas(areas: Json) -> Json:
             value = there.pop(key, None)
             if value:
                 given[field][area] = value
-        _read_controller(given, area, there)
+        _read_controller(given, area, there, edition)
         if there:
             raise CaseError(f"{area}: not understood: {', '.join(sorted(there))}")
     return {**given, "empty": tuple(sorted(areas))}
 
 
-def _read_controller(given: Json, area: str, there: Json) -> None:
+def _read_controller(given: Json, area: str, there: Json, edition: Edition) -> None:
     """A House that controls an area without units does so by a Power token, where it is not at home."""
     controller = there.pop("controller", None)
-    home = SECOND_EDITION.board[area].home if area in SECOND_EDITION.board else None
+    home = edition.board[area].home if area in edition.board else None
     if controller and area not in given["units"] and area not in given["power_tokens"] and controller != home:
         given["power_tokens"][area] = controller
 
@@ -571,14 +572,31 @@ _READERS: dict[str, Callable[[_Fields, State, Sequence[Decision[Any]]], list[c.H
 # Running
 
 
-class _Example:
-    """One run of an example."""
+class Example:
+    """One run of an example at a table that began from ``preset``; :meth:`run` does not raise.
 
-    def __init__(self, example: Json, edition: Edition, known_rules: Container[str] | None = None) -> None:
+    What it says and nobody understands is a failure, as what does not agree. With ``known_rules`` an identifier
+    that is none of them is not understood either.
+    """
+
+    KEYS: tuple[str, ...] = (
+        "id",
+        "title",
+        "source",
+        "kind",
+        "assumed",
+        "setup",
+        "actions",
+        "expected",
+        "rules",
+        "notes",
+    )
+
+    def __init__(self, example: Json, preset: str, known_rules: Container[str] | None = None) -> None:
         self.example = example
+        self.preset = preset
         self.known_rules = known_rules
         self.assumed_draws: list[str] = []
-        self.edition = edition
         self.actions: list[Json] = example.get("actions", [])
         self.expected: Json = dict(example.get("expected", {}))
         self.notes: list[str] = []
@@ -590,13 +608,19 @@ class _Example:
         self.refusal: Refusal | None = None
         self.own_steps: set[str] = set()
 
+    @cached_property
+    def edition(self) -> Edition:
+        """What the example is played by: the preset, and what its set-up says otherwise."""
+        return edition_of(charter_from(self.preset, **charter_words(self.example.get("setup", {}).get("config", {}))))
+
     def run(self) -> CaseReport:
+        """Try the example."""
         failed = ""
         try:
             self._play()
         except Disagreement as error:
             failed = str(error)
-        except (CaseError, msgspec.ValidationError) as error:
+        except (CaseError, PositionError, msgspec.ValidationError) as error:
             failed = f"not understood: {error}"
         except Refusal as refusal:
             failed = self._told(refusal)
@@ -616,15 +640,7 @@ class _Example:
         )
 
     def _play(self) -> None:
-        unknown = set(self.example) - {
-            "id", "title", "source", "kind", "assumed", "setup", "actions", "expected", "rules", "notes",
-        }  # fmt: skip
-        if unknown:
-            raise CaseError(", ".join(sorted(unknown)))
-        if self.known_rules is not None:
-            strange = sorted({rule for rule in self._cited_rules() if rule not in self.known_rules})
-            if strange:
-                raise CaseError(f"unknown rules: {', '.join(strange)}")
+        self._check_words()
         self._start()
         for action in self.actions:
             self._act(action)
@@ -633,6 +649,15 @@ class _Example:
             raise CaseError("nothing expected")
         compare(self)
         self._no_other_refusal()
+
+    def _check_words(self) -> None:
+        unknown = set(self.example) - set(self.KEYS)
+        if unknown:
+            raise CaseError(", ".join(sorted(unknown)))
+        if self.known_rules is not None:
+            strange = sorted({rule for rule in self._cited_rules() if rule not in self.known_rules})
+            if strange:
+                raise CaseError(f"unknown rules: {', '.join(strange)}")
 
     def _cited_rules(self) -> Iterator[str]:
         yield from self.example.get("rules", ())
@@ -682,9 +707,12 @@ class _Example:
         if any(action["do"] in SET_UPS for action in self.actions):
             self._start_game(setup)
             return
+        self._start_from(read_setup(setup, self.actions, self.edition))
+
+    def _start_from(self, partial: Partial) -> None:
+        """Start from a position, completed by the rule of docs/positions.md."""
         try:
-            partial = read_setup(setup, self.actions, self.edition)
-            whole = complete(partial, self.edition)
+            whole = complete(partial, self.preset)
         except PositionError as error:
             raise CaseError(f"{self.example['id']}: {error}") from error
         self.notes += whole.notes
@@ -697,13 +725,18 @@ class _Example:
 
     def _start_game(self, setup: Json) -> None:
         setup = dict(setup)
-        houses = tuple(sorted(setup.pop("players", self.edition.houses)))
-        switches = msgspec.convert(setup.pop("config", {}), Switches)
+        houses = tuple(sorted(setup.pop("players", self.edition.players(self.edition.player_counts[-1]).houses)))
+        config = setup.pop("config", {})
         if setup:
             raise CaseError(f"set-up not understood: {', '.join(sorted(setup))}")
+        self._set_up(houses, config)
+
+    def _set_up(self, houses: tuple[str, ...], config: Mapping[str, str]) -> None:
+        """Start a game with its set-up."""
         decks = {"wildling": self.edition.wildling_deck, **self.edition.westeros_decks}
         self.notes.append("decks: canonical order")
-        command = Start(Charter(self.edition.tables.id, houses, switches, chance="imposed"), decks=decks)
+        charter = msgspec.structs.replace(charter_from(self.preset, **charter_words(config)), houses=houses)
+        command = Start(charter, decks={deck: cards for deck, cards in decks.items() if cards})
         ruling = self.decide(THRONES.blank(), command)
         self.before = THRONES.blank()
         self._take(self.before, ruling.facts, ruling.state)
@@ -716,7 +749,7 @@ class _Example:
         self.shown = state
         for fact in facts:
             own = isinstance(fact, f.StepBegan) and fact.step in self.own_steps
-            if isinstance(fact, f.StepBegan | f.RoundBegan) and not own and self.shown.round:
+            if goes_on(self.shown, fact) and not own and self.shown.round:
                 return
             self.shown = THRONES.evolve(self.shown, fact)
 
@@ -851,7 +884,7 @@ def _folded(state: State, facts: Iterable[Fact]) -> State:
     return state
 
 
-def _march_destinations(example: _Example, fields: _Fields) -> list[str]:
+def _march_destinations(example: Example, fields: _Fields) -> list[str]:
     game, origin, unit = example.game, fields.need("from"), fields.need("unit")
     house = game.state.house_in(origin)
     assert house is not None
@@ -863,18 +896,18 @@ def _march_destinations(example: _Example, fields: _Fields) -> list[str]:
     ]
 
 
-def _stars(example: _Example, fields: _Fields) -> Any:
+def _stars(example: Example, fields: _Fields) -> Any:
     house = fields.take("by")
     game = example.game
     return game.stars(house) if house else {one: game.stars(one) for one in game.houses}
 
 
-def _compliance(example: _Example, fields: _Fields) -> bool:
+def _compliance(example: Example, fields: _Fields) -> bool:
     game, house = example.game, fields.need("by")
     return complies(fields.take("armies", default=game.sizes(house).values()), game.supply_limit(house))
 
 
-def _retreats(example: _Example, fields: _Fields) -> list[str]:
+def _retreats(example: Example, fields: _Fields) -> list[str]:
     game = example.game
     combat = game.state.combat
     assert combat is not None and combat.loser is not None
@@ -882,13 +915,13 @@ def _retreats(example: _Example, fields: _Fields) -> list[str]:
     return list(legal_areas(game, house, participating(game, combat, house))[0])
 
 
-def _eligible_support(example: _Example, fields: _Fields) -> list[str]:
+def _eligible_support(example: Example, fields: _Fields) -> list[str]:
     area, house = fields.need("area", "target"), fields.take("by")
     eligible = eligible_orders(example.game, area)
     return sorted(one for owner, areas in eligible.items() if house in (None, owner) for one in areas)
 
 
-_QUERIES: dict[str, Callable[[_Example, _Fields], Any]] = {
+_QUERIES: dict[str, Callable[[Example, _Fields], Any]] = {
     "controller": lambda example, fields: example.game.controller(fields.need("area")),
     "supply-limit": lambda example, fields: list(example.game.supply_limit(fields.need("by"))),
     "compliance": _compliance,

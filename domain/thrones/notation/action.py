@@ -29,8 +29,11 @@ def raid(reader: Reader, body: Span) -> c.HouseAnswer:
         expected = '"raid AREA -> AREA" or "raid AREA -> nothing"'
         raise NotationError(f'"{body.text}" may be the Raid order or its target', body.column, expected=expected)
     area = reader.area(cut[0]) if cut[0] else reader.only_area("raid", body.column)
-    target = None if cut[1].key in v.NOTHING else reader.area(cut[1])
-    return c.Raid(house=reader.house, area=area, target=target)
+    if cut[1].key in v.NOTHING:
+        return c.Raid(house=reader.house, area=area)
+    two = cut[1].cut(",")
+    targets = [reader.area(part) for part in two] if two else [reader.area(cut[1])]
+    return c.Raid(house=reader.house, area=area, target=targets[0], second=targets[1] if two else None)
 
 
 def march(reader: Reader, body: Span) -> c.HouseAnswer:

@@ -50,7 +50,7 @@ READERS: dict[str, Read] = {
         if issubclass(answer, c.CombatLosses)
     },
     v.DRAFT: draft_orders,
-    **{ability: named_ability(ability) for ability in c.ABILITIES},
+    **{ability: named_ability(ability) for ability in c.ALL_ABILITIES},
 }
 """How the rest of an answer is read, by its kind, and by the other words that begin one."""
 

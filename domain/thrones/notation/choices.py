@@ -95,6 +95,10 @@ CHOICES: dict[str, Choose] = {
     "cersei-order": _or(v.NONE, "none", Reader.area),
     "renly-upgrade": _or(v.NONE, "none", _footman),
     "patchface-discard": _or(v.NONE, "none", Reader.card),
+    "luwin-retrieve": _or(v.NONE, "none", Reader.card),
+    "asha-order": _or(v.NONE, "none", Reader.area),
+    "melisandre-discard": _or(v.NONE, "none", Reader.card),
+    "loras-footman": _one_unit,
 }
 """What a word answer, or an ability, is chosen from."""
 
@@ -150,7 +154,7 @@ def ability_answer(reader: Reader, body: Span) -> c.HouseAnswer:
             if found is None:
                 raise
     if found is None:
-        raise NotationError("no ability is named here", body.column, expected=either(c.ABILITIES))
+        raise NotationError("no ability is named here", body.column, expected=either(c.ALL_ABILITIES))
     start, stop, ability = found
     before, after = body.part(0, start), body.part(stop)
     if question is not None and question.ability != ability:

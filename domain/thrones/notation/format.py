@@ -69,6 +69,11 @@ def _word(answer: c.WordAnswer) -> str:
     return f"{answer.kind} {answer.choice}"
 
 
+def _raid(answer: c.Raid) -> str:
+    second = f", {answer.second}" if answer.second else ""
+    return f"raid {answer.area} -> {answer.target or 'nothing'}{second}"
+
+
 def _chosen(answer: Any) -> str:
     return f"{answer.kind} {chosen_units(answer.units)}"
 
@@ -152,7 +157,7 @@ _FORMATS: dict[type[c.HouseAnswer], Callable[[Any], str]] = {
     c.CrowKillersUpgrade: _chosen,
     c.AssignOrders: _orders,
     c.Raven: _raven,
-    c.Raid: lambda answer: f"raid {answer.area} -> {answer.target or 'nothing'}",
+    c.Raid: _raid,
     c.MarchOrder: _march,
     c.NeutralSupportRequest: _request,
     c.NeutralSupport: _neutral_support,

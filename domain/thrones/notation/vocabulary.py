@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from domain.thrones.commands import ABILITIES, KINDS
+from domain.thrones.commands import ALL_ABILITIES, KINDS
 from domain.thrones.notation.words import compact
 
 DRAFT = "draft"
@@ -32,7 +32,7 @@ USAGE: dict[str, str] = {
     "assign-orders": "orders AREA ORDER, AREA ORDER",
     "raven": "raven replace AREA ORDER|look|nothing",
     "raven-card": "raven-card top|bottom",
-    "raid": "raid AREA -> AREA|nothing",
+    "raid": "raid AREA -> AREA|nothing [, AREA]",
     "march": "march AREA: UNITS -> AREA; UNITS -> AREA; leave power",
     "neutral-support-request": "neutral-support-request AREA -> AREA",
     "neutral-support": "neutral-support AREA: AREA grant|withhold",
@@ -95,7 +95,7 @@ HEADS: dict[str, tuple[str, tuple[str, ...]]] = {
     for head, kinds in {
         **{kind: (kind,) for kind in KINDS},
         **_MORE_HEADS,
-        **{ability: (ability,) for ability in ABILITIES},
+        **{ability: (ability,) for ability in ALL_ABILITIES},
     }.items()
 }
 """How an answer may begin (without spaces and hyphens): its spelling, and the kinds it may be."""
@@ -146,7 +146,7 @@ LEAVE_POWER = ("leavepower", "leavepowertoken", "leaveapowertoken", "leavethepow
                "powertoken", "placepowertoken", "placepower", "leave1power", "leaveonepower")  # fmt: skip
 
 ABILITY_WORDS: dict[str, str] = {
-    **{compact(ability): ability for ability in ABILITIES},
+    **{compact(ability): ability for ability in ALL_ABILITIES},
     "aeron": "aeron-swap",
     "aerondamphair": "aeron-swap",
     "doran": "doran-track",
@@ -160,6 +160,14 @@ ABILITY_WORDS: dict[str, str] = {
     "renly": "renly-upgrade",
     "renlybaratheon": "renly-upgrade",
     "patchface": "patchface-discard",
+    "luwin": "luwin-retrieve",
+    "maesterluwin": "luwin-retrieve",
+    "asha": "asha-order",
+    "ashagreyjoy": "asha-order",
+    "melisandre": "melisandre-discard",
+    "melisandreofasshai": "melisandre-discard",
+    "loras": "loras-footman",
+    "serlorastyrell": "loras-footman",
 }
 
 WILDLINGS = ("wildlings", "wildling", "thewildlings", "nightswatch", "thenightswatch", "watch", "wildlingattack")

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from domain.kernel.procedure import Done, Next, Procedure, Wait
 from domain.thrones import facts as f
-from domain.thrones.cards.vocabulary import Applies, Asks, CardText, Noted, Timing, text_of, timed
+from domain.thrones.cards.vocabulary import (
+    Applies,
+    Asks,
+    CardText,
+    Noted,
+    Timing,
+    in_ability_order,
+    text_for,
+    text_of,
+    timed,
+)
 from domain.thrones.commands import CardAbility
 from domain.thrones.game import Game, decision
 from domain.thrones.options import Words
@@ -60,8 +70,8 @@ class Abilities(Procedure, frozen=True, tag=True):
     def _next(self, game: Game, combat: Combat) -> tuple[HouseId, CardText] | None:
         """The next combatant with an unresolved ability of this timing whose condition holds."""
         cards = self._cards(combat)
-        for house in game.turns((), among=combat.combatants):
-            text = text_of(game, cards[house]) if house in cards else None
+        for house in in_ability_order(game, combat):
+            text = text_for(game, combat, house, cards[house]) if house in cards else None
             if text is None or text.card in self.resolved:
                 continue
             effect = timed(text, self.timing)
@@ -73,7 +83,8 @@ class Abilities(Procedure, frozen=True, tag=True):
 
     def _rules(self, game: Game, combat: Combat) -> tuple[str, ...]:
         both = all(house in self._cards(combat) for house in combat.combatants)
-        return (RULE_OF_TIMING[self.timing], "2E-HC-2", *(("2E-HCX-1",) if both else ()))
+        order = "2E-HCX-1" if game.variations.ability_order == "iron-throne" else "1E-HC-3"
+        return (RULE_OF_TIMING[self.timing], "2E-HC-2", *((order,) if both else ()))
 
     def _after(self, card: CardId) -> Procedure:
         return self.at("begin", resolved=(*self.resolved, card), current="")
@@ -81,13 +92,12 @@ class Abilities(Procedure, frozen=True, tag=True):
     def ask(self, game: Game) -> Next:
         combat = game.combat
         house = next((one for one, card in sorted(self._cards(combat).items()) if card == self.current), None)
-        text = text_of(game, self.current)
-        effect = timed(text, self.timing)
-        assert isinstance(effect, Asks)
-        words = effect.words(game, combat, house) if house else ()
-        if house is None or not words:
+        effect = timed(text_for(game, combat, house, self.current), self.timing) if house else None
+        words = effect.words(game, combat, house) if house and isinstance(effect, Asks) else ()
+        if house is None or not isinstance(effect, Asks) or not words:
             # A correction has taken away what there was to decide.
             return self.at("begin", current="")
+        text = text_of(game, self.current)
         answer = CardAbility(house=house, area=combat.area, ability=effect.key, choice=effect.default or words[0])
         optional = ("2E-HC-8",) if effect.default in ("none", "keep", "leave") else ()
         rules = ("2E-DP-33", text.rule, RULE_OF_TIMING[self.timing], *optional)

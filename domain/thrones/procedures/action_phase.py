@@ -8,9 +8,12 @@ from domain.kernel.procedure import Do, Done, Next, Procedure
 from domain.thrones import facts as f
 from domain.thrones.game import Game
 from domain.thrones.pieces import is_routed
-from domain.thrones.procedures.consolidation import ConsolidatePower
-from domain.thrones.procedures.marches import MarchOrders
-from domain.thrones.procedures.raids import Raids
+
+
+def stand_up(game: Game, *rules: str) -> None:
+    """All routed units stand up, if there are any."""
+    if any(is_routed(unit) for force in game.state.units.values() for unit in force.units):
+        game.emit(f.UnitsStoodUp(), *rules)
 
 
 class ActionPhase(Procedure, frozen=True, tag=True):
@@ -19,19 +22,22 @@ class ActionPhase(Procedure, frozen=True, tag=True):
     turns: ClassVar[tuple[str, ...]] = ("marches", "consolidate", "clean_up")
 
     def begin(self, game: Game) -> Next:
-        return Do(Raids(), then=self.at("marches"))
+        return Do(game.edition.chapters.raids(), then=self.at("marches"))
 
     def marches(self, game: Game) -> Next:
-        return Do(MarchOrders(), then=self.at("consolidate"))
+        return Do(game.edition.chapters.marches(), then=self.at("consolidate"))
 
     def consolidate(self, game: Game) -> Next:
-        return Do(ConsolidatePower(), then=self.at("clean_up"))
+        if game.variations.combat == "first":
+            stand_up(game, "1E-RET-10")
+        return Do(game.edition.chapters.consolidation(), then=self.at("clean_up"))
 
     def clean_up(self, game: Game) -> Next:
         game.emit(f.StepBegan(phase="action", step="clean-up"), "2E-ACT-1")
         game.emit(f.OrdersTakenBack(), "2E-CLN-1", "2E-ORD-5")
-        if any(is_routed(unit) for force in game.state.units.values() for unit in force.units):
-            game.emit(f.UnitsStoodUp(), "2E-CLN-2")
+        stand_up(game, "2E-CLN-2")
+        if game.variations.westeros_cards == "first" and game.state.prohibited:
+            game.emit(f.ProhibitionsLifted(), "1E-ROUND-1")
         if game.state.used:
             game.emit(f.TokensRefreshed(tokens=game.state.used), "2E-CLN-3")
         return Done()

@@ -41,12 +41,15 @@ class Casualties(Procedure, frozen=True, tag=True):
         if loser == combat.defender and holds_garrison:
             removed = f.GarrisonRemoved(area=combat.area, house=loser)
             game.emit(removed, "2E-CAS-1", "2E-GAR-3", "2E-GAR-4", "2E-GAR-5")
+        # By the first edition's book the routed die when they would have to retreat (1E-CAS-3, 1E-RET-8).
+        routed_die = game.variations.combat == "second"
         lost = {
             unit: count
             for unit, count in participating(game, combat, loser).items()
-            if is_routed(unit) or unit == "siege-engine"
+            if (routed_die and is_routed(unit)) or unit == "siege-engine"
         }
-        destroy_participating(game, combat, loser, lost, "2E-CAS-2", "2E-RET-14", "2E-RET-13")
+        rules = ("2E-CAS-2", "2E-RET-14", "2E-RET-13") if routed_die else ("2E-RET-14",)
+        destroy_participating(game, combat, loser, lost, *rules)
         return Done() if combat.stopped else self.at("number")
 
     def number(self, game: Game) -> Next:

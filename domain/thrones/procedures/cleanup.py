@@ -82,10 +82,12 @@ class CombatCleanUp(Procedure, frozen=True, tag=True):
         """The Power token of an area that was won but not entered (2E-CUP-4)."""
         combat = game.combat
         owner = game.state.power_tokens.get(combat.area)
-        if owner:
-            stays = game.switches.token_after_empty_win == "stays"
-            change = f.PowerTokenKept if stays else f.PowerTokenRemoved
-            game.emit(change(house=owner, area=combat.area), "2E-CUP-4")
+        if not owner:
+            return self.at("control")
+        by_the_first_book = game.variations.combat == "first"
+        stays = game.switches.token_after_empty_win == "stays" and not by_the_first_book
+        change = f.PowerTokenKept if stays else f.PowerTokenRemoved
+        game.emit(change(house=owner, area=combat.area), "1E-BAT-11" if by_the_first_book else "2E-CUP-4")
         return self.at("control")
 
     def control(self, game: Game) -> Next:

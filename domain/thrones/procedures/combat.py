@@ -11,7 +11,7 @@ from domain.thrones.cards.vocabulary import noted
 from domain.thrones.commands import BladeRedraw, BladeStrength, HouseCardChoice
 from domain.thrones.game import Game, decision
 from domain.thrones.options import Words
-from domain.thrones.pieces import BLADE, AreaId, HouseId
+from domain.thrones.pieces import BLADE, AreaId, HouseId, is_routed
 from domain.thrones.procedures.abilities import Abilities
 from domain.thrones.procedures.casualties import Casualties
 from domain.thrones.procedures.cleanup import CombatCleanUp
@@ -32,7 +32,10 @@ class Combat(Procedure, frozen=True, tag=True):
         began = f.CombatBegan(
             attacker=march.house, defender=self.defender, area=self.area, origin=march.origin, order=march.order
         )
-        lone = ("2E-GAR-2",) if not game.state.units_in(self.area) else ()
+        units = game.state.units_in(self.area)
+        lone = ("2E-GAR-2",) if not units else ()
+        if game.variations.combat == "first" and units and all(map(is_routed, units)):
+            lone = ("1E-BAT-13",)
         game.emit(began, "2E-CBT-1", "2E-CBT-2", "2E-CBT-3", "2E-GEN-10", "2E-GEN-12", *lone)
         return Do(CallForSupport(), then=self.at("initial_strength"))
 

@@ -9,7 +9,7 @@ from domain.thrones.commands import CaptureShips
 from domain.thrones.game import Game, decision
 from domain.thrones.options import Amount
 from domain.thrones.pieces import AreaId, HouseId, size
-from domain.thrones.procedures.victory import declare_winner
+from domain.thrones.procedures.victory import declare_winner, fewer_houses
 
 
 def announce_control(game: Game) -> None:
@@ -36,9 +36,9 @@ def _reasons(game: Game, area: AreaId, house: HouseId | None) -> tuple[str, ...]
 def announce_victory_markers(game: Game) -> None:
     """Point (2) of 2E-CTL-16: victory markers show the areas with a Castle or Stronghold, at most 7."""
     for house in game.state.houses:
-        areas = min(len(game.castles_of(house)), game.edition.constants.victory_areas)
+        areas = min(len(game.castles_of(house)), game.victory_areas)
         if game.state.victory.get(house) != areas:
-            game.emit(f.VictorySet(house=house, areas=areas), "2E-VIC-1", "2E-CTL-16")
+            game.emit(f.VictorySet(house=house, areas=areas), "2E-VIC-1", *fewer_houses(game), "2E-CTL-16")
 
 
 def lost_port(game: Game) -> AreaId | None:
@@ -58,7 +58,7 @@ class Consequences(Procedure, frozen=True, tag=True):
     def begin(self, game: Game) -> Next:
         game.recount(announce_control)
         game.recount(announce_victory_markers)
-        winners = [house for house in game.houses if game.state.victory[house] >= game.edition.constants.victory_areas]
+        winners = [house for house in game.houses if game.state.victory[house] >= game.victory_areas]
         if winners:
             declare_winner(game, "areas", among=winners)
         return self.at("ports")

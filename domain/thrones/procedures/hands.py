@@ -13,10 +13,11 @@ def discard(game: Game, house: HouseId, cards: tuple[CardId, ...], *rules: str) 
     refill(game, house, cards)
 
 
-def refill(game: Game, house: HouseId, last: tuple[CardId, ...]) -> None:
-    """An empty hand takes the discard pile back, except what was discarded last (2E-HC-12)."""
+def refill(game: Game, house: HouseId, last: tuple[CardId, ...], *rules: str) -> None:
+    """An empty hand takes the discard pile back, except what was discarded last, unless all is agreed (2E-HC-12)."""
     if game.state.hands[house]:
         return
-    back = tuple(card for card in game.state.discards[house] if card not in last)
+    stay = last if game.variations.card_return == "all-but-last" else ()
+    back = tuple(card for card in game.state.discards[house] if card not in stay)
     if back:
-        game.emit(f.CardsTaken(house=house, cards=back), "2E-HC-12", "2E-LIM-5")
+        game.emit(f.CardsTaken(house=house, cards=back), *rules, "2E-HC-12", "2E-LIM-5")

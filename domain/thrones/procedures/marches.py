@@ -11,12 +11,12 @@ from domain.thrones.game import Game, decision
 from domain.thrones.march_options import Destination, Marches, Origin
 from domain.thrones.options import Requests, YesNo
 from domain.thrones.pieces import LAND_UNITS, AreaId, HouseId, is_routed, size
-from domain.thrones.procedures.combat import Combat
 from domain.thrones.procedures.control import Consequences
-from domain.thrones.procedures.strength import base_value, support_lines, total, unit_lines
+from domain.thrones.procedures.strength import base_value, footmen_do_not_support, support_lines, total, unit_lines
 from domain.thrones.procedures.support import eligible_orders
 from domain.thrones.procedures.turns import next_turn
 from domain.thrones.reach import reach
+from domain.thrones.state import March
 
 
 def contested_by(game: Game, house: HouseId, area: AreaId) -> HouseId | None:
@@ -58,20 +58,26 @@ def destination(game: Game, house: HouseId, origin: AreaId, area: AreaId, grante
     required = neutral_strength(game, area)
     if required is None:
         return Destination(room=game.room(area))
+    if game.variations.neutral_attack == "first":
+        # Support is settled after the declaration there, so that no declaration is too weak (1E-NEUT-6).
+        return Destination(contested="neutral")
     token = game.token(origin)
     assert token is not None
     eligible = eligible_orders(game, area)
     own = eligible.get(house, ())
+    fighting: tuple[str, ...] = LAND_UNITS if game.board.is_land(area) else ("ship",)
+    kinds = [unit for unit in fighting if unit in game.edition.unit_figures]
     support = {
         one: sum(line.amount for line in support_lines(game, None, one, area, "attacker")) for one in (*own, *granted)
     }
     return Destination(
         contested="neutral",
         required=required,
-        strength={unit: base_value(game, unit, area, "attacker")[0] for unit in LAND_UNITS},
+        strength={unit: base_value(game, unit, area, "attacker")[0] for unit in kinds},
         bonus=token.modifier,
         support=support,
         own=own,
+        idle=("footman",) if footmen_do_not_support(game) else (),
     )
 
 
@@ -142,6 +148,17 @@ def _left_alone(game: Game, answer: MarchOrder) -> tuple[str, ...]:
     return ("2E-MAR-10",)
 
 
+def lines_against_neutral(game: Game, march: March, granted: tuple[AreaId, ...]) -> list[f.Line]:
+    """What counts against a neutral force: units, order, own Support orders and those granted (2E-NEU-3, 2E-NEU-5)."""
+    token = game.edition.tokens[march.order]
+    lines = unit_lines(game, None, "units", march.units, march.house, march.origin, march.to, "attacker")
+    lines.append(f.Line("order", token.id, token.modifier, ("2E-NEU-3", "2E-MAR-13"), march.origin))
+    own = eligible_orders(game, march.to).get(march.house, ())
+    for area in sorted({*own, *granted}):
+        lines += support_lines(game, None, area, march.to, "attacker")
+    return lines
+
+
 class MarchOrders(Procedure, frozen=True, tag=True):
     """Houses take turns, in turn order, resolving one March order each.
 
@@ -159,7 +176,8 @@ class MarchOrders(Procedure, frozen=True, tag=True):
     granted: tuple[AreaId, ...] = ()
 
     def begin(self, game: Game) -> Next:
-        game.emit(f.StepBegan(phase="action", step="march"), "2E-ACT-1")
+        over = ("1E-RAID-9",) if game.variations.raid_orders == "first" else ()
+        game.emit(f.StepBegan(phase="action", step="march"), "2E-ACT-1", *over)
         return self.at("next_house")
 
     def next_house(self, game: Game) -> Next:
@@ -266,18 +284,17 @@ class MarchOrders(Procedure, frozen=True, tag=True):
             return self.at("beat_neutral_force")
         defender = contested_by(game, march.house, march.to)
         assert defender is not None
-        return Do(Combat(area=march.to, defender=defender), then=self.at("next_house", house=""))
+        return Do(
+            game.edition.chapters.combat(area=march.to, defender=defender),  # type: ignore[call-arg]  # the chapter is told where and against whom
+            then=self.at("next_house", house=""),
+        )
 
     def beat_neutral_force(self, game: Game) -> Next:
         """The strength was tested with the declaration; the force leaves the game (2E-NEU-3 to 2E-NEU-7)."""
         march = game.state.march
         assert march is not None
-        token = game.edition.tokens[march.order]
-        lines = unit_lines(game, None, "units", march.units, march.house, march.origin, march.to, "attacker")
-        lines.append(f.Line("order", token.id, token.modifier, ("2E-NEU-3", "2E-MAR-13"), march.origin))
-        own = eligible_orders(game, march.to).get(march.house, ())
-        for area in sorted({*own, *(self.granted if self.target == march.to else ())}):
-            lines += support_lines(game, None, area, march.to, "attacker")
+        granted = self.granted if self.target == march.to else ()
+        lines = lines_against_neutral(game, march, granted)
         counted = f.StrengthCounted(
             stage="neutral", house=march.house, area=march.to, lines=tuple(lines), total=total(lines)
         )

@@ -15,7 +15,7 @@ from domain.thrones import facts as f
 from domain.thrones.armies import complies
 from domain.thrones.commands import Muster, MusterStep
 from domain.thrones.game import Game, decision
-from domain.thrones.pieces import AreaId, HouseId, is_routed, routed
+from domain.thrones.pieces import AreaId, HouseId, is_routed, routed, unit_type
 from domain.thrones.procedures.income import collect
 
 UPGRADES = ("knight", "siege-engine")
@@ -65,7 +65,7 @@ class Progress:
     def _wrong_kind(self, step: MusterStep) -> tuple[str, tuple[str, ...]] | None:
         if step.upgrade is None:
             return None if step.unit in self.options.costs.new else ("no-such-muster", ("2E-MUS-4",))
-        if step.upgrade not in ("footman", "routed-footman") or step.unit.removeprefix("routed-") not in UPGRADES:
+        if step.upgrade not in ("footman", "routed-footman") or unit_type(step.unit) not in self.options.costs.upgrade:
             return "no-such-upgrade", ("2E-MUS-4",)
         if is_routed(step.unit) != is_routed(step.upgrade):
             return "stays-as-it-is", ("2E-MUS-11",)
@@ -176,7 +176,11 @@ class MusterOptions(Options[Muster], frozen=True, tag="muster"):
 def ship_places(game: Game, house: HouseId, area: AreaId) -> tuple[AreaId, ...]:
     """Where an area's Ships may be placed: its port, adjacent sea areas without enemy Ships (2E-MUS-6, 2E-MUS-7)."""
     port = game.board.port_of.get(area)
-    seas = [sea for sea in game.board.neighbours[area] if game.board.is_sea(sea) and not game.is_enemy_in(house, sea)]
+    seas = [
+        sea
+        for sea in game.board.neighbours[area]
+        if game.board.is_sea(sea) and not game.is_enemy_in(house, sea) and not game.is_held_by_fleet(sea)
+    ]
     return tuple(sorted([*seas, *([port] if port else [])]))
 
 

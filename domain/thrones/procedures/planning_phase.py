@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from domain.kernel.decision import Decision
 from domain.kernel.procedure import Collect, Done, Next, Procedure, Wait
@@ -10,7 +14,7 @@ from domain.kernel.refusal import Refusal
 from domain.thrones import facts as f
 from domain.thrones.commands import AssignOrders, Raven, RavenCard
 from domain.thrones.game import Game, decision
-from domain.thrones.options import Assignments, Replacements, Words
+from domain.thrones.options import Assignments, BoundAssignments, BoundReplacements, Replacements, Words
 from domain.thrones.pieces import RAVEN, AreaId, HouseId, OrderId, OrderToken
 
 
@@ -36,13 +40,43 @@ def assignments(game: Game, house: HouseId) -> Assignments:
     """Every legal assignment of a House (2E-PLN-2 to 2E-PLN-12)."""
     areas = game.state.areas_of(house)
     prohibited = tuple(token.id for token in game.edition.tokens.values() if is_prohibited(game, token))
-    return Assignments(
+    plain = Assignments(
         areas=areas,
         required=min(len(areas), token_limit(game, house)),
         tokens=legal_tokens(game),
         prohibited=prohibited,
         stars=game.stars(house),
     )
+    land_only = tokens_on_land_only(game)
+    if game.variations.orders == "compulsory" and not land_only:
+        return plain
+    bound = BoundAssignments(
+        **msgspec.structs.asdict(plain),
+        land=tuple(area for area in areas if game.board.is_land(area)),
+        land_only=land_only,
+    )
+    able = len(bound.complete(list(bound.areas), list(bound.tokens)))
+    return replace(bound, required=able, least=able if game.variations.orders == "compulsory" else 0)
+
+
+def tokens_on_land_only(game: Game) -> tuple[OrderId, ...]:
+    """Tokens that may not lie at sea (1E-ORD-6)."""
+    if game.variations.consolidate_orders == "second":
+        return ()
+    return tuple(token.id for token in game.edition.tokens.values() if token.type == "consolidate")
+
+
+def tokens_cited(game: Game, tokens: Iterable[OrderId]) -> tuple[str, ...]:
+    """The first edition's entries of the kinds of token that are laid, where they are read by its book."""
+    entries = {
+        "march": ("1E-ORD-1", game.variations.map),
+        "defense": ("1E-ORD-2", game.variations.map),
+        "support": ("1E-ORD-3", game.variations.map),
+        "raid": ("1E-ORD-4", game.variations.raid_orders),
+        "consolidate": ("1E-ORD-5", game.variations.consolidate_orders),
+    }
+    kinds = {game.edition.tokens[token].type for token in tokens}
+    return tuple(rule for kind, (rule, book) in entries.items() if kind in kinds and book == "first")
 
 
 def areas_and_tokens(game: Game) -> list[tuple[HouseId, int, int]]:
@@ -58,6 +92,8 @@ def default_orders(game: Game, house: HouseId, options: Assignments) -> dict[Are
     plain = [token for token, star in options.tokens.items() if not star]
     special = [token for token, star in options.tokens.items() if star]
     left = [token for token in (*plain, *special) if token not in orders.values()]
+    if isinstance(options, BoundAssignments):
+        return _default_bound(options, orders, left)
     for area in options.areas:
         if area in orders or len(orders) == options.required:
             continue
@@ -66,6 +102,19 @@ def default_orders(game: Game, house: HouseId, options: Assignments) -> dict[Are
         stars -= options.tokens[token]
         orders[area] = token
     return orders
+
+
+def _default_bound(
+    options: BoundAssignments, kept: dict[AreaId, OrderId], left: list[OrderId]
+) -> dict[AreaId, OrderId]:
+    """The same where not every token may lie everywhere: what was kept goes on only if the rest still can."""
+    open_areas = [area for area in options.areas if area not in kept]
+    stars = options.stars - sum(options.tokens[token] for token in kept.values())
+    rest = replace(options, stars=stars)
+    orders = {**kept, **rest.fill(open_areas, left, options.required - len(kept))}
+    if len(orders) < options.least:
+        orders = options.complete(list(options.areas), list(options.tokens))
+    return dict(sorted(orders.items()))
 
 
 def fits(options: Assignments, draft: AssignOrders) -> bool:
@@ -84,6 +133,8 @@ class PlanningPhase(Procedure, frozen=True, tag=True):
 
     def begin(self, game: Game) -> Next:
         game.emit(f.StepBegan(phase="planning", step="assign-orders"), "2E-PLN-1")
+        if game.variations.orders == "optional":
+            return self.at("assign")
         short = game.recount(areas_and_tokens)
         for house, areas, tokens in short:
             if areas > tokens:
@@ -102,6 +153,8 @@ class PlanningPhase(Procedure, frozen=True, tag=True):
             rules = ["2E-DP-21", "2E-PLN-2", "2E-PLN-4", "2E-PLN-5", "2E-PLN-7", "2E-ORD-6"]
             rules += ["2E-PLN-10", "2E-PLN-11"] if self.in_turn else ["2E-PLN-3", "2E-GEN-15"]
             rules += ["2E-PLN-6"] if options.prohibited else []
+            rules += ["1E-PLAN-3"] if game.variations.orders == "optional" else []
+            rules += ["1E-ORD-6"] if tokens_on_land_only(game) else []
             rules += ["2E-PRT-4"] if any(game.board.is_port(area) for area in options.areas) else []
             rules += ["2E-DP-42"]
             questions.append(decision(answer, options, *rules, secret=True, asked_anyway=True))
@@ -114,21 +167,34 @@ class PlanningPhase(Procedure, frozen=True, tag=True):
     def reveal(self, game: Game, answers: dict[HouseId, AssignOrders]) -> Next:
         game.emit(f.StepBegan(phase="planning", step="reveal-orders"), "2E-PLN-1")
         orders = {house: answers[house].orders for house in game.houses if house in answers}
-        game.emit(f.OrdersRevealed(orders=orders), "2E-PLN-13", "2E-PLN-8", "2E-ORD-1", "2E-ORD-2")
+        first = tokens_cited(game, (token for laid in orders.values() for token in laid.values()))
+        game.emit(f.OrdersRevealed(orders=orders), "2E-PLN-13", "2E-PLN-8", "2E-ORD-1", "2E-ORD-2", *first)
         game.emit(f.StepBegan(phase="planning", step="messenger-raven"), "2E-PLN-1", "2E-RVN-1")
         return self.at("raven")
 
     def raven(self, game: Game) -> Next:
-        """2E-DP-22: the holder replaces one of his orders, looks at the top wildling card, or neither."""
+        """2E-DP-22: the holder replaces one of his orders, looks at the top wildling card, or neither.
+
+        Where there is nothing to look at, and no token may replace another, there is nothing to ask (2E-GEN-14).
+        """
         holder = game.state.tokens[RAVEN]
         if not game.state.is_unused(RAVEN):
             return self.at("lift")
         answer = Raven(house=holder, choice="nothing")
         laid = sorted(placed.token for placed in game.state.orders.values() if placed.house == holder)
         prohibited = tuple(token.id for token in game.edition.tokens.values() if is_prohibited(game, token))
+        may_look, on_land = game.variations.raven == "look", tokens_on_land_only(game)
         options = Replacements(replacements(game, holder), tuple(laid), prohibited)
+        if not may_look or on_land:
+            at_sea = tuple(area for area, placed in sorted(game.state.orders.items()) if placed.house == holder)
+            options = BoundReplacements(
+                **msgspec.structs.asdict(options),
+                look=may_look,
+                sea=tuple(area for area in at_sea if not game.board.is_land(area)),
+                land_only=on_land,
+            )
         rules = ("2E-DP-22", "2E-RVN-1", "2E-RVN-2")
-        return Wait(decision(answer, options, *rules, asked_anyway=True), then="raven_used")
+        return Wait(decision(answer, options, *rules, asked_anyway=may_look), then="raven_used")
 
     def raven_used(self, game: Game, answer: Raven) -> Next:
         if answer.choice == "nothing":
@@ -156,8 +222,8 @@ class PlanningPhase(Procedure, frozen=True, tag=True):
         return self.at("lift")
 
     def lift(self, game: Game) -> Next:
-        """Prohibitions end with the planning phase (2E-WES-7)."""
-        if game.state.prohibited:
+        """Prohibitions end with the planning phase (2E-WES-7); by the first edition's cards with the round."""
+        if game.state.prohibited and game.variations.westeros_cards == "second":
             game.emit(f.ProhibitionsLifted(), "2E-WES-7")
         return Done()
 
@@ -167,10 +233,15 @@ def replacements(game: Game, holder: HouseId) -> dict[AreaId, tuple[OrderId, ...
     own = {area: placed.token for area, placed in sorted(game.state.orders.items()) if placed.house == holder}
     stars = sum(game.edition.tokens[token].star for token in own.values())
     found: dict[AreaId, tuple[OrderId, ...]] = {}
+    on_land = tokens_on_land_only(game)
     for area, old in own.items():
         room = game.stars(holder) - stars + game.edition.tokens[old].star
         tokens = legal_tokens(game)
         found[area] = tuple(
-            token for token, star in tokens.items() if token not in own.values() and (not star or room > 0)
+            token
+            for token, star in tokens.items()
+            if token not in own.values()
+            and (not star or room > 0)
+            and (token not in on_land or game.board.is_land(area))
         )
     return {area: tokens for area, tokens in found.items() if tokens}

@@ -8,11 +8,16 @@ from domain.kernel.procedure import Done, Next, Procedure, Wait
 from domain.thrones import facts as f
 from domain.thrones.commands import Raid
 from domain.thrones.game import Game, decision
-from domain.thrones.options import RaidChoices
-from domain.thrones.pieces import AreaId
+from domain.thrones.options import DoubleRaidChoices, RaidChoices
+from domain.thrones.pieces import AreaId, HouseId
 from domain.thrones.procedures.turns import next_turn
 
 PLAIN_TARGETS = ("support", "raid", "consolidate")
+
+
+def _first(game: Game, *rules: str) -> tuple[str, ...]:
+    """Rules that are cited where raids go by the first edition's book."""
+    return rules if game.variations.raid_orders == "first" else ()
 
 
 def reached(game: Game, area: AreaId) -> tuple[AreaId, ...]:
@@ -36,10 +41,12 @@ def why_not(game: Game, area: AreaId, target: AreaId) -> tuple[str, ...]:
             ("2E-RAID-5", "2E-PRT-8") if "port" in (game.board[area].kind, game.board[target].kind) else ("2E-RAID-5",)
         )
     if target not in reached(game, area):
-        return ("2E-RAID-2", "2E-TRN-7", "2E-MAP-6")
+        return ("2E-RAID-2", *_first(game, "1E-RAID-7"), "2E-TRN-7", "2E-MAP-6")
     kind = game.edition.tokens[order.token].type
     if kind in PLAIN_TARGETS:
         return ()
+    if game.variations.raid_orders == "first":
+        return ("1E-RAID-3",)
     if kind == "defense" and game.edition.tokens[raider.token].star:
         return ()
     return ("2E-RAID-3", "2E-RAID-4")
@@ -78,16 +85,28 @@ class Raids(Procedure, frozen=True, tag=True):
         # Without any legal target the first order goes unresolved, and nobody is asked (2E-DP-24).
         forced = None if any(orders.values()) else answer
         options = RaidChoices(orders, barred)
+        if game.variations.raid_orders == "first":
+            double = tuple(area for area in orders if game.edition.tokens[game.state.orders[area].token].star)
+            options = DoubleRaidChoices(orders, barred, double)
         question = decision(answer, options, "2E-DP-24", "2E-ACT-2", asked_anyway=forced is None, forced=forced)
         return Wait(question, then="resolve")
 
     def resolve(self, game: Game, answer: Raid) -> Next:
         house, area, target = answer.house, answer.area, answer.target
         raider = game.state.orders[area]
-        raided = game.state.orders.get(target) if target else None
         why = ("2E-RAID-1",) if target else ("2E-RAID-6",) if targets(game, area) else ("2E-RAID-7", "2E-ACT-3")
-        game.emit(f.OrderResolved(house=house, area=area, order=raider.token), *why, "2E-ORD-5")
-        if target and raided:
+        special = _first(game, "1E-ORD-4") if game.edition.tokens[raider.token].star else ()
+        special += _first(game, "1E-RAID-2") if answer.second else ()
+        game.emit(f.OrderResolved(house=house, area=area, order=raider.token), *why, *special, "2E-ORD-5")
+        for raided in (target, answer.second):
+            if raided:
+                self._raid(game, house, area, raided)
+        return self.at("next_house", last_position=game.state.position_of(house, "iron-throne"))
+
+    def _raid(self, game: Game, house: HouseId, area: AreaId, target: AreaId) -> None:
+        """One order is removed; a Consolidate Power order is pillaged (2E-RAID-8, 1E-RAID-5)."""
+        raided = game.state.orders.get(target)
+        if raided:
             token = game.edition.tokens[raided.token]
             rules = ["2E-RAID-1", "2E-RAID-2", "2E-RAID-5", "2E-RAID-10"]
             rules += ["2E-RAID-4"] if token.type == "defense" else ["2E-RAID-3"]
@@ -96,6 +115,8 @@ class Raids(Procedure, frozen=True, tag=True):
             game.emit(f.OrderRemoved(house=raided.house, area=target, order=raided.token, by=house), *rules)
             # Pillage pays the raider even when the victim has nothing left to lose.
             if token.type == "consolidate":
-                game.gain_power(house, 1, "2E-RAID-8")
-                game.lose_power(raided.house, 1, "2E-RAID-8")
-        return self.at("next_house", last_position=game.state.position_of(house, "iron-throne"))
+                if game.variations.raid_orders == "second":
+                    game.gain_power(house, 1, "2E-RAID-8")
+                    game.lose_power(raided.house, 1, "2E-RAID-8")
+                else:
+                    game.gain_power(house, 1, "1E-RAID-5")

@@ -9,7 +9,7 @@ from domain.thrones.cards.vocabulary import destroy_participating, noted, partic
 from domain.thrones.commands import RetreatArea, RetreatLosses
 from domain.thrones.game import Game, decision
 from domain.thrones.options import SomeUnits, Words
-from domain.thrones.pieces import AreaId, HouseId, Units, size
+from domain.thrones.pieces import AreaId, HouseId, Units, is_routed, size
 from domain.thrones.procedures.casualties import default_units
 from domain.thrones.reach import reach
 
@@ -98,6 +98,8 @@ class Retreat(Procedure, frozen=True, tag=True):
     def begin(self, game: Game) -> Next:
         combat = game.combat
         assert combat.loser is not None and combat.winner is not None
+        if game.variations.combat == "first":
+            self._destroy_routed(game)
         units = participating(game, combat, combat.loser)
         if not size(units):
             return Done()
@@ -188,6 +190,13 @@ class Retreat(Procedure, frozen=True, tag=True):
             gone = f.UnitsRetreated(house=combat.loser, area=combat.area, to=self.area, units=units)
             game.emit(gone, "2E-RET-5", *rules, "2E-CTL-5")
         return Done()
+
+    def _destroy_routed(self, game: Game) -> None:
+        """Units that have retreated in this round already die when they must again (1E-RET-8)."""
+        combat = game.combat
+        assert combat.loser is not None
+        units = participating(game, combat, combat.loser)
+        self._destroy(game, {unit: count for unit, count in units.items() if is_routed(unit)}, "1E-RET-8")
 
     def _destroy(self, game: Game, units: Units, *rules: str) -> None:
         combat = game.combat

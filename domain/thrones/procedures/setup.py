@@ -17,13 +17,25 @@ def players(game: Game) -> PlayerCount:
     return game.edition.players(len(game.state.houses))
 
 
+def units_of_absent_houses(game: Game) -> frozenset[AreaId]:
+    """Where units of Houses that are not played stand as a neutral force, on the first edition's board (1E-PLAY-2)."""
+    if game.variations.map == "second":
+        return frozenset()
+    absent = (house for house in game.edition.houses.values() if house.id not in game.state.houses)
+    return frozenset(area for house in absent for area in house.units)
+
+
 def place_neutral_forces(game: Game) -> None:
     """2E-SET-6, 2E-SET-7."""
     table = players(game)
     fewer = () if table.count == max(game.edition.player_counts) else ("2E-FEW-1",)
+    absent = units_of_absent_houses(game)
     for area, strength in sorted(table.neutral_forces.items()):
         placed = f.NeutralForcePlaced(area=area, strength=strength)
-        game.emit(placed, "2E-SET-6", "2E-SET-7", "2E-COMP-4", "2E-NEU-1", "2E-CTL-13", *fewer)
+        if area in absent:
+            game.emit(placed, "1E-PLAY-2", "2E-NEU-1", "2E-CTL-13", *fewer)
+        else:
+            game.emit(placed, "2E-SET-6", "2E-SET-7", "2E-COMP-4", "2E-NEU-1", "2E-CTL-13", *fewer)
     for area in sorted(table.impassable):
         placed = f.NeutralForcePlaced(area=area, strength="impassable")
         game.emit(placed, "2E-SET-6", "2E-SET-7", "2E-FEW-2", "2E-NEU-9", *fewer)
@@ -33,11 +45,14 @@ def place_influence_markers(game: Game) -> None:
     """2E-SET-8: Houses not in play are left out and the others move up; position 1 takes the token."""
     table = players(game)
     fewer = () if table.count == max(game.edition.player_counts) else ("2E-FEW-1", "2E-FEW-4")
-    stars = "2E-TRK-7" if len(table.stars) < max(game.edition.player_counts) else "2E-TRK-6"
+    stars: tuple[str, ...] = ("2E-TRK-6",)
+    if len(table.stars) < max(game.edition.player_counts):
+        stars = ("2E-TRK-7", "2E-SET-15") if game.variations.stars == "second" else ("2E-TRK-6", "1E-PLAY-6")
+    exchanged = game.variations.kings_court_errata == "on" and not fewer
     for track in TRACKS:
         rules = ["2E-SET-8", *fewer]
         if track == "kings-court":
-            rules += [stars, "2E-SET-15"] if stars == "2E-TRK-7" else [stars]
+            rules += [*stars, *(("1E-SETUP-7",) if exchanged else ())]
         game.emit(f.TrackFilled(track=track, order=table.influence[track]), *rules)
         game.pass_token(track, "2E-SET-8")
 
@@ -70,6 +85,8 @@ class Setup(Procedure, frozen=True, tag=True):
     def _decks(self, game: Game) -> None:
         piles = {"wildling": game.edition.wildling_deck, **game.edition.westeros_decks}
         for deck, cards in piles.items():
+            if not cards:
+                continue
             rule = "2E-SET-3" if deck == "wildling" else "2E-SET-4"
             if deck in self.decks:
                 imposed = f.DeckShuffled(deck=deck, occasion="imposed", cards=self.decks[deck])
@@ -84,8 +101,9 @@ class Setup(Procedure, frozen=True, tag=True):
         for area, units in sorted(starting_units(game, house).items()):
             rules = ("2E-SET-10", "2E-SET-11") if area in errata else ("2E-SET-10", "2E-COMP-1")
             game.emit(f.UnitsPlaced(house=house, area=area, units=units), *rules)
-        garrison = f.GarrisonPlaced(area=figures.home, strength=game.edition.constants.garrison)
-        game.emit(garrison, "2E-SET-12", "2E-GEN-11", "2E-CTL-14")
+        if game.edition.constants.garrison:
+            garrison = f.GarrisonPlaced(area=figures.home, strength=game.edition.constants.garrison)
+            game.emit(garrison, "2E-SET-12", "2E-GEN-11", "2E-CTL-14")
         game.gain_power(house, game.edition.constants.starting_power, "2E-SET-13", "2E-GEN-7")
         game.emit(f.CardsTaken(house=house, cards=game.edition.cards_of(house)), "2E-SET-14", "2E-COMP-3")
 
@@ -99,7 +117,7 @@ class Play(Procedure, frozen=True, tag=True):
     phase: int = 0
 
     def begin(self, game: Game) -> Next:
-        setup = game.edition.setup(decks=self.decks)  # type: ignore[call-arg]  # an edition's set-up takes the decks
+        setup = game.edition.chapters.setup(decks=self.decks)  # type: ignore[call-arg]  # an edition's set-up takes the decks
         return Do(setup, then=self.at("round", decks={}))
 
     def round(self, game: Game) -> Next:
@@ -113,7 +131,7 @@ class Play(Procedure, frozen=True, tag=True):
         return self.at("phases", phase=1 if first else 0)
 
     def phases(self, game: Game) -> Next:
-        phases = game.edition.phases
+        phases = game.edition.chapters.phases
         if self.phase == len(phases):
             return self.at("round", phase=0)
         return Do(phases[self.phase](), then=self.at("phases", phase=self.phase + 1))

@@ -13,14 +13,21 @@ from domain.thrones.cards.vocabulary import (
     RaisesUnits,
     ZeroesPrintedStrength,
     ZeroesShips,
+    ZeroesShipsInSupport,
     effects_in_play,
+    in_ability_order,
     participating,
     text_in_play,
 )
 from domain.thrones.facts import Line
 from domain.thrones.game import Game
-from domain.thrones.pieces import AreaId, HouseId, Unit, Units, in_order, is_routed, unit_type
+from domain.thrones.pieces import FOOTMEN_IN_SUPPORT, AreaId, HouseId, Unit, Units, in_order, is_routed, unit_type
 from domain.thrones.state import Combat, Side
+
+
+def by_the_first_book(game: Game, *rules: str) -> tuple[str, ...]:
+    """These rules where battles go by the first edition's book, else none."""
+    return rules if game.variations.combat == "first" else ()
 
 
 def base_value(game: Game, unit: Unit, target: AreaId, side: Side) -> tuple[int, tuple[str, ...]]:
@@ -34,17 +41,26 @@ def base_value(game: Game, unit: Unit, target: AreaId, side: Side) -> tuple[int,
 
 
 def value_of(
-    game: Game, combat: Combat | None, unit: Unit, owner: HouseId, target: AreaId, side: Side
+    game: Game,
+    combat: Combat | None,
+    unit: Unit,
+    owner: HouseId,
+    target: AreaId,
+    side: Side,
+    *,
+    in_support: bool = False,
 ) -> tuple[int, tuple[str, ...]]:
-    """What a unit counts with the cards in play.
+    """What a unit counts with the cards in play, fighting or ``in_support``.
 
-    Cards that disagree are applied in turn order (2E-HC-5), unless the charter lets zeroed Ships stay at 0.
+    Cards that disagree are applied in the order of their texts (2E-HC-5), unless the charter lets zeroed Ships
+    stay at 0.
     """
     value, rules = base_value(game, unit, target, side)
-    if combat is None or is_routed(unit):
-        return value, rules
+    if is_routed(unit):
+        return value, (*rules, *(by_the_first_book(game, "1E-SUPP-7") if in_support else ()))
     zeroed = False
-    for house in game.turns((), among=combat.combatants):
+    for house in in_ability_order(game, combat) if combat is not None else ():
+        assert combat is not None
         for effect in effects_in_play(game, combat, house):
             rule = text_in_play(game, combat, house)
             assert rule is not None
@@ -56,10 +72,14 @@ def value_of(
             ):
                 value, zeroed = 0, True
                 rules = (*rules, rule.rule, "2E-HCX-17", "2E-HC-10")
+            against = in_support and side != combat.side_of(house)
+            if isinstance(effect, ZeroesShipsInSupport) and unit == "ship" and against:
+                value, rules = 0, (*rules, rule.rule)
             raises = isinstance(effect, RaisesUnits) and unit == effect.unit and owner == house
             if (
                 raises
                 and isinstance(effect, RaisesUnits)
+                and (effect.in_support or not in_support)
                 and side == combat.side_of(house)
                 and effect.when(game, combat, house)
             ):
@@ -67,7 +87,14 @@ def value_of(
                 rules = (*rules, rule.rule, "2E-HCX-17")
     if zeroed and game.switches.ships_vs_salladhor == "zero":
         value = 0
+    if in_support and unit == "footman" and footmen_do_not_support(game):
+        value, rules = 0, (*rules, "1E-WCARD-11")
     return value, rules
+
+
+def footmen_do_not_support(game: Game) -> bool:
+    """Rains of Autumn of the first edition's deck (1E-WCARD-11)."""
+    return game.variations.westeros_cards == "first" and FOOTMEN_IN_SUPPORT in game.state.prohibited
 
 
 def unit_lines(
@@ -76,7 +103,7 @@ def unit_lines(
     """One line per type and state of unit."""
     lines = []
     for unit, count in in_order(units):
-        value, rules = value_of(game, combat, unit, owner, target, side)
+        value, rules = value_of(game, combat, unit, owner, target, side, in_support=group == "support")
         lines.append(Line(group, unit, value * count, rules, at, owner, count))
     return lines
 
@@ -88,7 +115,8 @@ def support_lines(game: Game, combat: Combat | None, area: AreaId, target: AreaI
     lines = [_with_rules(line, "2E-CBT-11", "2E-CBT-20", "2E-ORD-4") for line in lines]
     bonus = game.edition.tokens[placed.token].modifier
     if bonus:
-        lines.append(Line("support", placed.token, bonus, ("2E-CBT-20", "2E-ORD-2"), area, placed.house))
+        rules = ("2E-CBT-20", "2E-ORD-2", *by_the_first_book(game, "1E-ORD-3"))
+        lines.append(Line("support", placed.token, bonus, rules, area, placed.house))
     return lines
 
 
@@ -101,7 +129,8 @@ def _order_lines(game: Game, combat: Combat, house: HouseId) -> list[Line]:
     if house == combat.attacker:
         assert game.state.march is not None
         token = game.edition.tokens[game.state.march.order]
-        return [Line("order", token.id, token.modifier, ("2E-CBT-18", "2E-MAR-13"), combat.origin)]
+        rules = ("2E-CBT-18", "2E-MAR-13", *by_the_first_book(game, "1E-ORD-1"))
+        return [Line("order", token.id, token.modifier, rules, combat.origin)]
     token_there = game.token(combat.area)
     if token_there is None or token_there.type != "defense" or game.state.orders[combat.area].house != house:
         return []
@@ -168,6 +197,11 @@ def total(lines: list[Line]) -> int:
     return max(0, sum(line.amount for line in lines))
 
 
+def total_in_combat(game: Game, lines: list[Line]) -> int:
+    """The sum of the lines; below 0 only by the first edition's book (2E-CBT-27, 1E-BAT-8)."""
+    return sum(line.amount for line in lines) if game.variations.combat == "first" else total(lines)
+
+
 def count(game: Game, combat: Combat, stage: str, house: HouseId) -> int:
     """Record the strength of one side at a stage of the combat."""
     lines = initial_lines(game, combat, house) if stage == "initial" else final_lines(game, combat, house)
@@ -176,10 +210,14 @@ def count(game: Game, combat: Combat, stage: str, house: HouseId) -> int:
         "known": ("2E-CBT-24", "2E-CBT-26"),
         "final": ("2E-CBT-26",),
     }[stage]
-    below = ("2E-CBT-27",) if sum(line.amount for line in lines) < 0 else ()
-    counted = f.StrengthCounted(stage=stage, house=house, area=combat.area, lines=tuple(lines), total=total(lines))  # type: ignore[arg-type]  # stage is one of the three keys above
-    game.emit(counted, *rules, *below)
-    return total(lines)
+    if stage == "initial":
+        rules = (*rules, *by_the_first_book(game, "1E-BAT-5"))
+    if sum(line.amount for line in lines) < 0:
+        rules = (*rules, *(by_the_first_book(game, "1E-BAT-8") or ("2E-CBT-27",)))
+    sum_ = total_in_combat(game, lines)
+    counted = f.StrengthCounted(stage=stage, house=house, area=combat.area, lines=tuple(lines), total=sum_)  # type: ignore[arg-type]  # stage is one of the three keys above
+    game.emit(counted, *rules)
+    return sum_
 
 
 def icon_lines(game: Game, combat: Combat, house: HouseId, icon: str) -> tuple[Line, ...]:

@@ -45,6 +45,8 @@ def default_losses(game: Game, house: HouseId) -> Chosen:
 class Reconcile(Procedure, frozen=True, tag=True):
     """One House destroys units until it complies (2E-SUP-5, 2E-SUP-6)."""
 
+    why: ClassVar[tuple[str, ...]] = ("2E-SUP-5",)
+
     house: HouseId
 
     def begin(self, game: Game) -> Next:
@@ -54,11 +56,11 @@ class Reconcile(Procedure, frozen=True, tag=True):
         answer = ReconcileSupply(house=self.house, units=default_losses(game, self.house))
         options = MinimalLosses(forces, game.supply_limit(self.house))
         facts = {"armies": armies(size(units) for units in forces.values())}
-        return Wait(decision(answer, options, "2E-DP-4", "2E-SUP-5", "2E-DP-40", facts=facts), then="destroy")
+        return Wait(decision(answer, options, "2E-DP-4", *self.why, "2E-DP-40", facts=facts), then="destroy")
 
     def destroy(self, game: Game, answer: ReconcileSupply) -> Next:
         for area in sorted(answer.units):
-            game.destroy(self.house, area, answer.units[area], "2E-SUP-5", "2E-SUP-6")
+            game.destroy(self.house, area, answer.units[area], *self.why, "2E-SUP-6")
         return Done()
 
 

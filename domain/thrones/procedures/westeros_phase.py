@@ -8,9 +8,8 @@ from domain.kernel.procedure import Do, Done, Next, Procedure
 from domain.thrones import facts as f
 from domain.thrones.game import Game
 from domain.thrones.pieces import CardId, Deck
-from domain.thrones.procedures.wildlings import WildlingAttack
 
-WINTER_IS_COMING = ("w1-winter-is-coming", "w2-winter-is-coming")
+WINTER_IS_COMING = ("w1-winter-is-coming", "w2-winter-is-coming", "w3-winter-is-coming")
 MOST_WINTERS = 1000
 """A bound on Winter is Coming drawn again and again; with one such card in ten it is never met."""
 
@@ -38,8 +37,28 @@ class WesterosPhase(Procedure, frozen=True, tag=True):
             if card not in WINTER_IS_COMING:
                 return
             rule = "2E-WEC-5" if card == WINTER_IS_COMING[0] else "2E-WEC-9"
+            self._count_icons(game, card)
             self._reshuffle(game, deck, "2E-WES-3", rule)
         raise AssertionError("Winter is Coming cannot come for ever")
+
+    def _count_icons(self, game: Game, card: CardId) -> None:
+        """Winter is Coming, which is shuffled back, moves the threat where every card drawn does (1E-WEST-3)."""
+        if game.variations.wildling_strength == "first" and game.edition.icons[card]:
+            self._move(game, game.edition.icons[card], "1E-WEST-3")
+
+    def _move(self, game: Game, icons: int, *rules: str) -> int:
+        """Move the threat, at most to the last space. Returns where it stands."""
+        track = game.edition.constants.threat_track
+        place = track.index(game.state.threat)
+        after = min(place + icons, len(track) - 1)
+        ignored = place + icons - after
+        moved = f.ThreatMoved(threat=track[after], icons=icons, ignored=ignored)
+        if game.variations.wildling_strength == "first":
+            stop = ("1E-WEST-4",) if after == len(track) - 1 else ()
+        else:
+            stop = ("2E-WES-5",) if ignored else ()
+        game.emit(moved, *rules, *stop)
+        return after
 
     def _reshuffle(self, game: Game, deck: Deck, *rules: str) -> None:
         """The whole deck, its discards and the card just drawn."""
@@ -55,15 +74,18 @@ class WesterosPhase(Procedure, frozen=True, tag=True):
     def threat(self, game: Game) -> Next:
         """Icons of the final cards move the threat (2E-WES-4); at the last space the wildlings attack at once."""
         icons = sum(game.edition.icons[card] for card in game.state.westeros_cards.values())
-        track = game.edition.constants.threat_track
-        place = track.index(game.state.threat)
-        after = min(place + icons, len(track) - 1)
-        ignored = place + icons - after
-        if icons:
-            moved = f.ThreatMoved(threat=track[after], icons=icons, ignored=ignored)
-            game.emit(moved, "2E-WES-4", *(("2E-WES-5",) if ignored else ()))
-        if icons and after == len(track) - 1:
-            return Do(WildlingAttack(cause="threat"), then=self.at("cards"))
+        if not icons:
+            return self.at("cards")
+        replaced = any(isinstance(fact, f.WesterosCardDrawn) and fact.card in WINTER_IS_COMING for fact in game.facts)
+        first = game.variations.wildling_strength == "first"
+        after = self._move(game, icons, "2E-WES-4", *(("1E-WEST-3",) if replaced and first else ()))
+        # By the first edition's book, and where tables agree on it, attacks come by card alone (1E-WEST-4).
+        is_full = after == len(game.edition.constants.threat_track) - 1
+        if is_full and not first and game.variations.full_track == "attack":
+            return Do(
+                game.edition.chapters.wildlings(cause="threat"),  # type: ignore[call-arg]  # the chapter is told why
+                then=self.at("cards"),
+            )
         return self.at("cards")
 
     def cards(self, game: Game) -> Next:
@@ -80,5 +102,6 @@ class WesterosPhase(Procedure, frozen=True, tag=True):
     def put_away(self, game: Game) -> Next:
         deck = tuple(game.edition.westeros_decks)[self.resolved]
         card: CardId = game.state.westeros_cards[deck]
-        game.emit(f.WesterosCardResolved(deck=deck, card=card), "2E-WES-8")
+        under = ("1E-WEST-1",) if game.variations.westeros_cards == "first" else ("2E-WES-8",)
+        game.emit(f.WesterosCardResolved(deck=deck, card=card), *under)
         return self.at("cards", resolved=self.resolved + 1)

@@ -79,8 +79,16 @@ class WildlingCardProcedure(Procedure, frozen=True):
         return game.turns(self.done, among=self.participants)[0]
 
 
-class WildlingAttack(Procedure, frozen=True, tag=True):
-    """One attack: bids, the decisive bidder, the card, the threat token (2E-WLD-1 to 2E-WLD-11)."""
+def threat_after(game: Game, winner: Winner) -> int:
+    """Where the threat token goes: to 0, or after a lost attack two spaces back (2E-WLD-9, 1E-WILD-10)."""
+    track = game.edition.constants.threat_track
+    if winner == "nights-watch" or game.variations.wildling_strength == "first":
+        return track[0]
+    return track[max(0, track.index(game.state.threat) - 2)]
+
+
+class Attack(Procedure, frozen=True):
+    """What every attack begins with: bids, and the bidder who counts. What follows is the business of ``card``."""
 
     cause: Literal["threat", "card", "preemptive-raid"]
     left_out: tuple[HouseId, ...] = ()
@@ -150,6 +158,13 @@ class WildlingAttack(Procedure, frozen=True, tag=True):
         return self.at("card", bidder=house)
 
     def card(self, game: Game) -> Next:
+        raise NotImplementedError  # every kind of attack says what follows the bids
+
+
+class WildlingAttack(Attack, frozen=True, tag=True):
+    """One attack: bids, the decisive bidder, the card, the threat token (2E-WLD-1 to 2E-WLD-11)."""
+
+    def card(self, game: Game) -> Next:
         """The top card is revealed and its applicable part resolved (2E-WLD-7)."""
         card = game.state.hidden.decks["wildling"][0]
         procedure = game.edition.wildling_procedures[card](
@@ -162,9 +177,7 @@ class WildlingAttack(Procedure, frozen=True, tag=True):
 
     def threat(self, game: Game) -> Next:
         """The token goes to 0, or two spaces back (2E-WLD-9); bids and card are put away."""
-        track = game.edition.constants.threat_track
-        place = track.index(game.state.threat)
-        after = track[0] if self.winner == "nights-watch" else track[max(0, place - 2)]
+        after = threat_after(game, self.winner)
         if after != game.state.threat:
             game.emit(f.ThreatMoved(threat=after), "2E-WLD-9", *(("2E-WLC-10",) if self.left_out else ()))
         game.emit(f.BidsDiscarded(houses=tuple(sorted(game.state.bids))), "2E-WLD-10")

@@ -1,0 +1,73 @@
+"""The command that explains charters: of a game, or of what one would like to play."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from api.cli.common import (
+    USAGE,
+    Data,
+    EditionName,
+    Failure,
+    Json,
+    Out,
+    OwnTables,
+    Players,
+    QueueUrl,
+    StoreUrl,
+    SwitchWords,
+    plain,
+)
+from api.cli.place import place
+from api.cli.play import ordered
+from domain.thrones.charter import Charter
+from domain.thrones.charters import SECOND, catalogue, explain_charter
+from domain.thrones.state import State
+
+
+def charter(
+    game: Annotated[str, typer.Argument(help="The id of a game; without it, what the options say.")] = "",
+    edition: EditionName = SECOND,
+    players: Players = None,
+    switch: SwitchWords = [],  # noqa: B006 - typer copies it
+    tables: OwnTables = "",
+    switches: Annotated[bool, typer.Option("--list", help="List every switch with its readings instead.")] = False,
+    data: Data = "",
+    store: StoreUrl = "",
+    queue: QueueUrl = "",
+    json: Json = False,
+) -> None:
+    """Explain how a charter differs from its book, what is assumed, and which rules it touches."""
+    out = Out(json)
+    if switches:
+        _list(out)
+        return
+    played = _of_game(game, data, store, queue) if game else ordered(edition, players, switch, tables)
+    told = explain_charter(played)
+    for sentence in told.sentences:
+        out.say(sentence)
+    out.document({"game": game or None, "charter": played, **plain(told)})
+
+
+def _of_game(game: str, data: str, store: str, queue: str) -> Charter:
+    with place(data, store, queue) as here:
+        here.settle(game)
+        state: State = here.desk.line(game).state
+    if not state.charter.edition:
+        raise Failure(USAGE, "not-started", "The game has not begun.")
+    return state.charter
+
+
+def _list(out: Out) -> None:
+    found = catalogue()
+    for preset in found.presets:
+        out.say(f"{preset.id}: {preset.name}, for {', '.join(map(str, preset.players))} players", style="bold")
+    for one in found.switches:
+        out.say(f"\n{one.name}: {one.about}", style="bold")
+        for word, means in one.readings.items():
+            needs = "; ".join(f"{other} = {' or '.join(words)}" for other, words in one.needs.get(word, {}).items())
+            at = ", ".join(preset for preset, chosen in one.presets.items() if chosen == word)
+            out.say(f"  {word}: {means}{f' (needs {needs})' if needs else ''}{f' [{at}]' if at else ''}")
+    out.document(found)

@@ -1,0 +1,92 @@
+"""A hypothesis: one way in which a logged game may have gone so far. Nothing in it is ever changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from dataclasses import replace as with_
+
+from domain.kernel.commands import Command
+from domain.thrones.interchange.following.orders import Demands, Kind
+from domain.thrones.pieces import AreaId, HouseId
+from domain.thrones.state import State
+
+__all__ = ["Hypothesis", "Misfit", "OutOfEntries", "Step", "with_"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One command with the entry it comes from (0: from none), and what was assumed with it."""
+
+    command: Command
+    entry: int
+    assumed: tuple[str, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Steps, the last one first."""
+
+    last: Step
+    before: Chain | None
+
+    def __iter__(self) -> Iterator[Step]:
+        chain: Chain | None = self
+        while chain is not None:
+            yield chain.last
+            chain = chain.before
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A position, the steps that led to it, and what is inferred for steps taken long ago.
+
+    ``used`` are entries that have been taken up. ``laid`` has the orders of each round and House, ``pinned`` those of
+    this round that outcomes already rest on; ``planned_from`` is where the round was planned. ``left`` tells for the entry of a march whether a Power token was left, ``vacated`` whose march left which area.
+    """
+
+    state: State
+    steps: Chain | None = None
+    used: frozenset[int] = frozenset()
+    laid: Mapping[tuple[int, HouseId], Mapping[AreaId, Kind]] = field(default_factory=dict)
+    sources: Mapping[int, AreaId] = field(default_factory=dict)
+    pinned: Mapping[AreaId, Kind] = field(default_factory=dict)
+    left: Mapping[int, bool] = field(default_factory=dict)
+    vacated: Mapping[int, tuple[HouseId, AreaId]] = field(default_factory=dict)
+    demands: Demands | None = None
+    planning: State | None = None
+    planned_from: Hypothesis | None = None
+    battle: int = 0
+    words: Mapping[AreaId, str] = field(default_factory=dict)
+    mustering: int = 0
+
+    def take(self, state: State, step: Step, *entries: int) -> Hypothesis:
+        return with_(self, state=state, steps=Chain(step, self.steps), used=self.used | {step.entry, *entries} - {0})
+
+    def in_order(self) -> list[Step]:
+        return list(self.steps or ())[::-1]
+
+
+class Misfit(Exception):
+    """What the log says does not fit the hypothesis. ``entry`` is where, ``kind`` why.
+
+    ``house`` is whose hidden choices may be wrong; after a battle it is who should have won, ``foe`` who lost.
+    """
+
+    def __init__(
+        self, kind: str, entry: int, what: str, house: HouseId = "", area: AreaId = "", foe: HouseId = ""
+    ) -> None:
+        super().__init__(f"entry {entry}: {kind}: {what}")
+        self.kind = kind
+        self.entry = entry
+        self.what = what
+        self.house = house
+        self.area = area
+        self.foe = foe
+
+
+class OutOfEntries(Exception):
+    """The log ends here; what is open stays open. ``reached`` is how far a group of answers came."""
+
+    reached: Hypothesis | None = None

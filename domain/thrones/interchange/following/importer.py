@@ -1,0 +1,174 @@
+"""A play-by-mail log as a game of ours: followed, played over, compared, and reported on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+from domain.kernel.arbiter import Correct
+from domain.thrones.charter import Charter
+from domain.thrones.edition import Edition
+from domain.thrones.editions.composed import edition_of
+from domain.thrones.interchange.following.charter import READINGS, Reading, charter_of, site_readings
+from domain.thrones.interchange.following.compare import Pairing, pair
+from domain.thrones.interchange.following.decks import Dealt, deal
+from domain.thrones.interchange.following.follower import Follower
+from domain.thrones.interchange.following.hypothesis import Hypothesis
+from domain.thrones.interchange.following.replay import Replay, Ruled, script
+from domain.thrones.interchange.logs import records as r
+from domain.thrones.interchange.logs.from_facts import Ruled as Told
+from domain.thrones.interchange.logs.from_facts import to_log
+from domain.thrones.pieces import HouseId
+from domain.thrones.state import State
+
+Right = Literal["rules", "log", "open"]
+
+
+class Disagreement(msgspec.Struct, frozen=True):
+    """An entry where the log and our ruling differ: both, our rules, and who is right, with the reason."""
+
+    entry: int
+    theirs: r.AnyRecord
+    ours: r.AnyRecord | None
+    rules: tuple[str, ...]
+    right: Right
+    why: str
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What an import found.
+
+    ``entries`` is the number of entries in the log, ``explained`` of those that our engine adjudicates and that say
+    the same; ``assumptions`` counts what the log leaves out, by kind; ``corrections`` counts outcomes of the log that
+    were taken over against our ruling. ``open`` are entries that were neither adjudicated nor judged. ``unlogged`` is
+    what our engine would have told and the log does not.
+    """
+
+    entries: int
+    explained: int
+    assumptions: dict[str, int]
+    corrections: int
+    disagreements: tuple[Disagreement, ...] = ()
+    open: tuple[int, ...] = ()
+    unlogged: tuple[r.AnyRecord, ...] = ()
+    problems: tuple[r.Problem, ...] = ()
+    notes: tuple[str, ...] = ()
+    reading: Reading = "site"
+    bound_hit: bool = False
+    ended: bool = False
+    winner: HouseId | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every entry is explained or a judged disagreement."""
+        return not self.open
+
+
+class Imported(msgspec.Struct, frozen=True):
+    """A game as it was imported: its charter, the commands with the times of the log, and the report."""
+
+    charter: Charter
+    ruled: tuple[Ruled, ...]
+    state: State
+    report: Report
+
+
+def import_log(reading: r.Reading) -> Imported:
+    """Import what was read. Never fails: what cannot be followed stands in the report, and what was good is kept."""
+    best: Imported | None = None
+    for how in READINGS:
+        found = _import(reading, how)
+        if best is None or _is_better(found.report, best.report):
+            best = found
+        if best.report.explained == best.report.entries:
+            break
+    assert best is not None, "there are readings"
+    return best
+
+
+def _is_better(one: Report, other: Report) -> bool:
+    return (one.explained, -one.corrections) > (other.explained, -other.corrections)
+
+
+def _import(reading: r.Reading, how: Reading) -> Imported:
+    log = reading.log
+    charter, problems = charter_of(log, how)
+    edition = edition_of(charter)
+    dealt = deal(log.entries, edition)
+    follower = Follower(log, charter, edition, dealt)
+    found = follower.run()
+    replay = Replay(edition, follower.pages.by_number)
+    replay.run(script(found, edition))
+    players = {house: seat for seat, house in charter.seats.items()}
+    ours = to_log([Told(one.at, one.facts) for one in replay.ruled], edition, game="", name="", players=players)
+    pairs, unlogged = pair(log.entries, ours.entries)
+    report = _report(reading, charter, edition, dealt, follower, found, replay, pairs)
+    problems = [*reading.problems, *problems]
+    report = msgspec.structs.replace(
+        report,
+        problems=tuple(problems),
+        unlogged=tuple(entry.record for entry in unlogged),
+        reading=how,
+        notes=(*dealt.problems, *(str(one) for one in follower.unfit), *replay.problems),
+    )
+    return Imported(charter, tuple(replay.ruled), replay.state, report)
+
+
+def _report(
+    reading: r.Reading,
+    charter: Charter,
+    edition: Edition,
+    dealt: Dealt,
+    follower: Follower,
+    found: Hypothesis,
+    replay: Replay,
+    pairs: list[Pairing],
+) -> Report:
+    state = replay.state
+    log = reading.log
+    assumed: dict[str, int] = {"starting-layout": 1}
+    for ruled in replay.ruled:
+        for kind in ruled.assumed:
+            assumed[kind] = assumed.get(kind, 0) + 1
+    orders = sum(1 for area_orders in follower.guessed(found).values() for _ in area_orders)
+    assumed["orders"] = orders
+    assumed["westeros-cards"] = sum(1 for _, number in dealt.assumed if number)
+    assumed["deck-orders"] = len(dealt.decks) + len(dealt.shuffles)
+    assumed.update(site_readings(charter))
+    disagreements = []
+    open_ones = []
+    for one in pairs:
+        if one.equal:
+            continue
+        judged = follower.judged.get(one.entry.number)
+        if judged is None:
+            open_ones.append(one.entry.number)
+        else:
+            disagreements.append(
+                Disagreement(one.entry.number, one.entry.record, one.ours, judged.rules, judged.right, judged.why)
+            )
+    return Report(
+        entries=len(log.entries),
+        explained=sum(one.equal for one in pairs),
+        assumptions={kind: count for kind, count in sorted(assumed.items()) if count},
+        corrections=sum(isinstance(one.command, Correct) for one in replay.ruled),
+        disagreements=tuple(disagreements),
+        open=tuple(open_ones),
+        bound_hit=follower.bound_hit,
+        ended=state.is_over,
+        winner=state.winner,
+    )
+
+
+def figures(report: Report) -> Mapping[str, int]:
+    """The numbers of a report."""
+    return {
+        "entries": report.entries,
+        "explained": report.explained,
+        "assumptions": sum(report.assumptions.values()),
+        "corrections": report.corrections,
+        "disagreements": len(report.disagreements),
+        "open": len(report.open),
+    }

@@ -1,0 +1,173 @@
+"""The game once more from its beginning, with everything that was found out put where it belongs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from domain.kernel.arbiter import Correct
+from domain.kernel.commands import Command
+from domain.kernel.decision import Answer
+from domain.kernel.facts import Fact
+from domain.kernel.refusal import Refusal
+from domain.thrones import commands as c
+from domain.thrones.edition import Edition
+from domain.thrones.interchange.following.hypothesis import Hypothesis, Step
+from domain.thrones.interchange.following.orders import as_tokens
+from domain.thrones.interchange.logs import records as r
+from domain.thrones.ruleset import THRONES
+from domain.thrones.state import State
+
+MOST_SILENT = 40
+"""Questions in a row that the log says nothing about."""
+
+
+SILENT = (
+    "support",
+    "accept-support",
+    "neutral-support-request",
+    "capture-ships",
+    "raid",
+    "blade-strength",
+    "consolidate",
+)
+"""Kinds of questions whose default changes least, where orders found later ask them."""
+
+
+class Ruled(msgspec.Struct, frozen=True):
+    """One entry of the ledger to be: a command with the time of the log, the entry it comes from, what it brought."""
+
+    command: Command
+    at: str
+    entry: int
+    assumed: tuple[str, ...]
+    facts: tuple[Fact, ...]
+
+
+class Nobody:
+    """The record of a game that is not yet on record: corrections look no further than the present."""
+
+    version = 0
+
+    def state(self, entry: int) -> Any:
+        return THRONES.blank()
+
+    def facts(self, entry: int) -> tuple[Fact, ...]:
+        return ()
+
+
+def script(found: Hypothesis, edition: Edition) -> list[Step]:
+    """The steps of a hypothesis with what was found out later: orders, and Power tokens left behind."""
+    steps = []
+    number = 1
+    for step in found.in_order():
+        command = step.command
+        if isinstance(command, c.AssignOrders):
+            orders = found.laid.get((number, command.house))
+            if orders is not None:
+                command = replace(command, orders=as_tokens(orders, edition.tokens))
+        elif isinstance(command, c.MarchOrder) and step.entry in found.left:
+            command = replace(command, leave_power=found.left[step.entry])
+        steps.append(Step(command, step.entry, step.assumed, step.note))
+        if isinstance(command, c.AssignOrders):
+            number = step_round(found, steps, number)
+    return steps
+
+
+def step_round(found: Hypothesis, steps: list[Step], number: int) -> int:
+    """The round whose orders come next: when the orders of all Houses of one round are in, the next one."""
+    houses = {house for one, house in found.laid if one == number}
+    laid = [step.command.house for step in steps if isinstance(step.command, c.AssignOrders)]
+    done = sum(1 for one, _ in found.laid if one < number)
+    return number + 1 if len(laid) - done == len(houses) else number
+
+
+class Replay:
+    """One game being played over."""
+
+    def __init__(self, edition: Edition, entries: Mapping[int, r.Entry]) -> None:
+        self.edition = edition
+        self.entries = entries
+        self.state: State = THRONES.blank()
+        self.ruled: list[Ruled] = []
+        self.problems: list[str] = []
+        self.at = next((entry.at for entry in entries.values() if entry.at), "")
+
+    def run(self, steps: list[Step]) -> None:
+        for step in steps:
+            if not self._take(step):
+                return
+
+    def _take(self, step: Step) -> bool:
+        entry = self.entries.get(step.entry)
+        if entry is not None and entry.at > self.at:
+            self.at = entry.at
+        command = step.command
+        for _ in range(MOST_SILENT):
+            if not isinstance(command, Answer) or self._is_asked(command):
+                break
+            if not self._silent(command):
+                self.problems.append(f"entry {step.entry}: {command.kind} of {command.player} is not asked")
+                return True
+        try:
+            self._rule(command, step.entry, step.assumed)
+        except Refusal as refusal:
+            if self._adapted(command, step):
+                return True
+            self.problems.append(f"entry {step.entry}: {command} is refused: {refusal.code} {refusal.params}")
+            return False
+        return True
+
+    def _adapted(self, command: Command, step: Step) -> bool:
+        """Answers whose details depend on what was found out later: support per order, a token that cannot lie there."""
+        if not isinstance(command, Answer):
+            return False
+        decision = next(
+            (one for one in THRONES.decisions(self.state) if one.player == command.player and one.kind == command.kind),
+            None,
+        )
+        if decision is None:
+            return False
+        other: Any = None
+        if isinstance(command, c.Support):
+            words = {area: command.orders.get(area, "withhold") for area in decision.default.orders}
+            other = replace(command, orders=words)
+        elif isinstance(command, c.MarchOrder) and command.leave_power:
+            other = replace(command, leave_power=False)
+        if other is None:
+            return False
+        try:
+            self._rule(other, step.entry, step.assumed)
+        except Refusal:
+            return False
+        return True
+
+    def _is_asked(self, answer: Answer) -> bool:
+        return any(
+            one.player == answer.player and one.kind == answer.kind and one.default.about == answer.about
+            for one in THRONES.decisions(self.state)
+        )
+
+    def _silent(self, wanted: Answer) -> bool:
+        """Answer what the log says nothing about; False where the question is none of that kind."""
+        decisions = THRONES.decisions(self.state)
+        if not decisions or decisions[0].kind not in SILENT:
+            return False
+        default: Any = decisions[0].default
+        if isinstance(default, c.Support):
+            default = replace(default, orders=dict.fromkeys(default.orders, "withhold"))
+            self._rule(default, 0, ("support-declined",))
+        elif isinstance(default, c.Raid):
+            self._rule(replace(default, target=None, second=None), 0, ("raid-unused",))
+        else:
+            self._rule(default, 0, ())
+        return True
+
+    def _rule(self, command: Command, entry: int, assumed: tuple[str, ...]) -> None:
+        past = Nobody() if isinstance(command, Correct) else None
+        ruling = THRONES.decide(self.state, command, past)
+        self.state = ruling.state
+        self.ruled.append(Ruled(command, self.at, entry, assumed, ruling.facts))

@@ -1,0 +1,64 @@
+"""Real play-by-mail logs, which are not ours to ship, read to the last entry and written again.
+
+They are looked for beside the project (``../shared/logs``) or in ``logs`` beside where ``ROOKERY_REFERENCE`` says;
+where there are none, one line says what was left out.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from domain.thrones.charter import Variations
+from domain.thrones.interchange.logs import records as r
+from domain.thrones.interchange.logs.reader import read
+from domain.thrones.interchange.logs.settings import SETTINGS, unplayed, words_of
+from domain.thrones.interchange.logs.writer import write
+from domain.thrones.variations import check_variations
+
+ROOT = Path(__file__).parents[2]
+FOLDER = Path(os.environ.get("ROOKERY_REFERENCE", ROOT.parent / "shared" / "traces")).parent / "logs"
+FILES = sorted(FOLDER.glob("*.log"))
+
+if not FILES:
+    print(f"play-by-mail logs: left out, none in {FOLDER.name}/ beside the project")
+
+
+@cache
+def reading(path: Path) -> r.Reading:
+    return read(path.read_bytes())
+
+
+if FILES:
+
+    @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+    def test_every_entry_is_understood(path: Path) -> None:
+        assert reading(path).problems == ()
+        assert reading(path).log.ended
+
+    @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+    def test_the_log_is_written_as_it_was(path: Path) -> None:
+        written = [line.rstrip() for line in write(reading(path).log).rstrip().split("\n")]
+        assert written == [line.rstrip() for line in path.read_text().rstrip().split("\n")]
+
+    @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+    def test_every_setting_is_known(path: Path) -> None:
+        assert set(reading(path).log.settings) <= set(SETTINGS)
+        assert not unplayed(reading(path).log.settings)
+        words = words_of(reading(path).log.settings)
+        variations = {name: word for name, word in words.items() if name not in ("tiebreak", "tides-of-battle")}
+        check_variations(msgspec.convert(variations, Variations))
+
+    @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+    def test_every_house_has_one_player(path: Path) -> None:
+        """Whoever gives an answer of a House gives all of them."""
+        players: dict[str, set[str]] = {}
+        for entry in reading(path).log.entries:
+            if isinstance(entry.record, r.OrdersSet):
+                players.setdefault(entry.record.house, set()).add(entry.player)
+        assert all(len(found) == 1 for found in players.values())
+        assert len(set.union(*players.values())) == len(players)

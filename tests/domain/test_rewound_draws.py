@@ -19,6 +19,7 @@ from domain.kernel.arbiter import Rewind
 from domain.kernel.facts import Fact, SeedCommitted, SeedSealed
 from domain.thrones import facts as f
 from domain.thrones.draws import Drawn, Draws
+from domain.thrones.editions.composed import edition_of
 from domain.thrones.ruleset import EDITIONS
 from tests.domain.rewinds import Book, bare, played, with_
 

@@ -74,6 +74,16 @@ class Pages:
 MARCHES = (r.Marched, r.OrderGivenUp)
 
 
+def is_march(record: r.AnyRecord) -> bool:
+    """A march, or a March order given up."""
+    return isinstance(record, r.Marched) or (isinstance(record, r.OrderGivenUp) and record.order.startswith("march"))
+
+
+def is_raid(record: r.AnyRecord) -> bool:
+    """A raid, or a Raid order given up."""
+    return isinstance(record, r.Raided) or (isinstance(record, r.OrderGivenUp) and record.order.startswith("raid"))
+
+
 def answer(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]) -> Step:
     """The answer of the log to a question, or the weakest one.
 
@@ -258,7 +268,11 @@ def _raven_card(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]) -
 def _raid(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]) -> Step:
     options: Any = decision.options
     house = decision.player
-    found = pages.first(hypothesis, r.Raided)
+    found = pages.first(hypothesis, r.Raided, r.OrderGivenUp, fits=is_raid)
+    if found is not None and found[1].house == house and isinstance(found[1], r.OrderGivenUp):
+        if found[1].area in options.orders:
+            return Step(c.Raid(house, found[1].area), found[0].number)
+        raise Misfit("raid", found[0].number, f"no Raid order in {found[1].area}", house, found[1].area)
     if found is not None and found[1].house == house:
         entry, record = found
         targets = [area for area, _ in record.targets]
@@ -284,7 +298,7 @@ def _raid(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]) -> Step
 def _neutral_request(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]) -> Step:
     for area, word in sorted(hypothesis.words.items()):
         if word == "granted":
-            found = pages.first(hypothesis, *MARCHES)
+            found = pages.first(hypothesis, *MARCHES, fits=is_march)
             for step in found[1].steps if found and isinstance(found[1], r.Marched) else ():
                 if step.beat_neutral and step.to in decision.options.targets.get(found[1].area, ()):  # type: ignore[union-attr,attr-defined]
                     return Step(c.NeutralSupportRequest(decision.player, found[1].area, step.to), 0, ("support",))  # type: ignore[index]

@@ -22,7 +22,7 @@ from domain.thrones import commands as c
 from domain.thrones import facts as f
 from domain.thrones.charter import Charter
 from domain.thrones.edition import Edition
-from domain.thrones.interchange.following.answers import MARCHES, Pages, answer, killed
+from domain.thrones.interchange.following.answers import MARCHES, Pages, answer, is_march, killed
 from domain.thrones.interchange.following.decks import Dealt
 from domain.thrones.interchange.following.forecast import Forecast
 from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, OutOfEntries, Step, with_
@@ -248,7 +248,7 @@ class Follower:
     # Marches and battles
 
     def _march(self, here: Hypothesis, question: Decision[Any]) -> Hypothesis:
-        found = self.pages.first(here, *MARCHES)
+        found = self.pages.first(here, *MARCHES, fits=is_march)
         if found is None:
             if not self.pages.goes_on(here):
                 raise OutOfEntries

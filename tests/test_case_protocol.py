@@ -8,7 +8,7 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from domain.thrones.cases import Asked, Case, CaseError, Excluded, Expect, Refused, decode_case
+from domain.thrones.cases import Asked, Case, CaseError, Excluded, Expect, Refused, decode_case, run_case
 from domain.thrones.interchange import case_protocol as protocol
 from domain.thrones.interchange.case_adjudicator import CaseAdjudicator
 from domain.thrones.interchange.case_protocol import (
@@ -190,6 +190,23 @@ def test_editions_and_switches_that_it_does_not_play_are_skipped() -> None:
     assert score(CASES["C152a"], first, answer).outcome == "passed"
     assert score(CASES["C159b"], first, answer).outcome == "passed"
     assert score(CASES["C005a"], printed, answer).outcome == "passed"
+
+
+def test_a_case_is_played_by_the_preset_that_it_names_and_what_it_changes() -> None:
+    other, answer = ours()
+    case = CASES["C159b"]
+    position = msgspec.structs.replace(case.position, tables={"/areas/0/power": 2})
+    own = msgspec.structs.replace(case, position=position)
+    assert score(own, other, answer).outcome == "passed"
+    plain = msgspec.structs.replace(other, speaks=("decisions",))
+    assert score(own, plain, answer).reason == "it does not play by tables of a case's own"
+    # Four Houses on the first board have seven areas to win with as well, and no Greyjoy among them.
+    mixed = msgspec.structs.replace(case, edition="mixed-four")
+    assert run_case(mixed).passed
+    found = score(mixed, other, answer)
+    assert (found.outcome, found.edition) == ("passed", "mixed-four")
+    asked = spelled_out(mixed, complete(mixed.position, "mixed-four"))[0]
+    assert asked["neutral"]["ironmans-bay"]
 
 
 def test_it_may_skip_at_any_time_and_a_mistake_of_its_own_breaks_the_case() -> None:

@@ -57,7 +57,7 @@ ENGINE_STEPS = (
 )
 SET_UPS = ENGINE_STEPS[:3]
 OWN_STEPS = {
-    "planning": ("assign-orders",),
+    "planning": ("assign-orders", "reveal-orders"),
     "action/consolidate": ("consolidate",),
     "action/clean-up": ("clean-up",),
     "westeros": ("draw",),
@@ -716,12 +716,16 @@ class Example:
         except PositionError as error:
             raise CaseError(f"{self.example['id']}: {error}") from error
         self.notes += whole.notes
-        self.own_steps = {*partial.westeros_cards.values(), *OWN_STEPS.get(partial.at.step, ())}
+        self.own_steps = self._steps_of(partial)
         command = Start(whole.state.charter, position=whole.state, hidden=whole.hidden, reason=self.example["id"])
         ruling = self.decide(THRONES.blank(), command)
         number = next(i for i, fact in enumerate(ruling.facts) if isinstance(fact, f.HiddenStated)) + 1
         self.before = _folded(THRONES.blank(), ruling.facts[:number])
         self._take(self.before, ruling.facts[number:], ruling.state)
+
+    def _steps_of(self, partial: Partial) -> set[str]:
+        """Steps that belong to the position: it is compared as it is after them."""
+        return {*partial.westeros_cards.values(), *OWN_STEPS.get(partial.at.step, ())}
 
     def _start_game(self, setup: Json) -> None:
         setup = dict(setup)

@@ -437,6 +437,8 @@ def _icons(field: str) -> Callable[[Played, Mapping[str, Any]], int]:
     def found(happened: Played, said: Mapping[str, Any]) -> int:
         game, area = _game(happened), said["area"]
         house = said.get("house")
+        if area not in happened.setup.get("areas", {}) and not house:
+            return int(getattr(game.board[area], field))
         controller = game.controller(area)
         if controller is None or (house and controller != house):
             return 0

@@ -82,6 +82,7 @@ class Follower:
         self.replanning = 0
         self.unfit: list[Misfit] = []
         self.trail: list[str] = []
+        self.tolerated: set[int] = set()
         self.judged: dict[int, Judged] = {}
 
     # The way
@@ -96,6 +97,10 @@ class Follower:
                 return end.reached if isinstance(end.reached, Hypothesis) else here
             except Misfit as misfit:
                 found = self._revise_musters(here, misfit)
+                if found is None and misfit.kind in ("income", "supply") and misfit.entry not in self.tolerated:
+                    self.tolerated.add(misfit.entry)
+                    self.trail.append(f"tolerated {misfit}")
+                    continue
                 if found is None:
                     self.unfit.append(misfit)
                     return here
@@ -118,6 +123,8 @@ class Follower:
             return self._plan(here, questions)
         if first.kind == "march":
             return self._march(here, first)
+        if first.kind == "neutral-support-request":
+            return self._ask_support(here, first)
         if first.kind == "muster":
             return self._muster(here, first)
         if first.kind == "horde-muster-area":
@@ -161,8 +168,7 @@ class Follower:
             other, facts = self._decide(repaired, step)
             if self._income(repaired, facts) is None:
                 return other
-        self.trail.append(f"{misfit}")
-        return after
+        raise misfit
 
     # Planning
 
@@ -287,6 +293,37 @@ class Follower:
             raise Misfit("battle", first.entry, first.what, winner, attack.area, lost)
         raise first
 
+    def _ask_support(self, here: Hypothesis, question: Decision[Any]) -> Hypothesis:
+        """Ask others for support against a neutral force only where the march that follows would be too weak."""
+        step = answer(self.pages, here, question)
+        plain = self._rule(here, step)
+        found = self.pages.first(here, *MARCHES, fits=is_march)
+        questions = THRONES.decisions(plain.state)
+        beats = found is not None and any(one.beat_neutral for one in getattr(found[1], "steps", ()))
+        if not beats or found is None or found[1].house != question.player or questions[0].kind != "march":
+            return plain
+        try:
+            return self._march(plain, questions[0])
+        except Misfit as misfit:
+            first = misfit
+        options = changes_for(self.rules.game(here.state), here, self.edition, found[0], ())
+        granted = [one for one in options if "granted" in one.words.values()]
+        for count in (1, 2):
+            for change in _combined(granted, count):
+                orders = {area: kind for one in change for area, kind in one.orders.items()}
+                other = self._lay_otherwise(here, orders) if orders else here
+                if other is None:
+                    continue
+                words = {area: word for one in change for area, word in one.words.items()}
+                other = with_(other, words=words)
+                try:
+                    while THRONES.decisions(other.state)[0].kind in ("neutral-support-request", "neutral-support"):
+                        other = self._rule(other, answer(self.pages, other, THRONES.decisions(other.state)[0]))
+                    return self._march(other, THRONES.decisions(other.state)[0])
+                except Misfit:
+                    continue
+        raise first
+
     def _attempt(self, here: Hypothesis, entry: r.Entry, *, strict: bool = True) -> Hypothesis:
         """One march with its battle, compared with what the log says of it."""
         question = THRONES.decisions(here.state)[0]
@@ -311,7 +348,7 @@ class Follower:
             self._compare_blade(entry, facts)
         misfit = self._income(here, facts)
         if misfit is not None:
-            self.trail.append(str(misfit))
+            raise misfit
         return self._settle(after, entry, before, left)
 
     def _march_step(self, here: Hypothesis, question: Decision[Any], entry: r.Entry) -> tuple[Step, bool | None]:
@@ -611,7 +648,7 @@ class Follower:
                     record = entry.record
                     if isinstance(record, r.SupplyCounted) and record.house == fact.house:
                         ours = min(sum(fact.icons.values()), self.edition.constants.supply_maximum)
-                        if ours != record.supply:
+                        if ours != record.supply and entry.number not in self.tolerated:
                             return Misfit(
                                 "supply",
                                 entry.number,
@@ -630,7 +667,7 @@ class Follower:
                 "w2-dark-wings-dark-words",
             ):
                 for entry in self.pages.by_round.get(number, ()):
-                    if isinstance(entry.record, r.GameOfThronesPower):
+                    if isinstance(entry.record, r.GameOfThronesPower) and entry.number not in self.tolerated:
                         for house in self.charter.houses:
                             differs = entry.record.power.get(house, 0) - gained.get(house, 0)
                             if differs:

@@ -174,8 +174,7 @@ class FirstExample(Example):
             # What an action leaves out, such as the embattled area, is read at the moment of its decision.
             answer = next(one for one in self.read_first(actions, self.state) if one.house == answer.house)
             self.answered.append((actions[0], self.state, answer))
-        ruling = self.decide(self.state, answer)
-        self._take(self.state, ruling.facts, ruling.state)
+        self.rule(answer)
 
     def _take(self, state: State, facts: Sequence[Fact], after: State) -> None:
         super()._take(state, facts, after)
@@ -211,8 +210,7 @@ class FirstExample(Example):
                 continue
             answer = supporting(asked, waiting.pop(asked.player), self.state)
             self.answered.append((actions[0], self.state, answer))
-            ruling = self.decide(self.state, answer)
-            self._take(self.state, ruling.facts, ruling.state)
+            self.rule(answer)
             if not waiting:
                 return
         raise Disagreement(f"{', '.join(sorted(waiting))} cannot support")
@@ -231,8 +229,7 @@ class FirstExample(Example):
         for one in THRONES.decisions(self.state):
             if one.kind == "house-card" and one.player in cards:
                 self.notes.append(f"card: {one.player} plays {cards[one.player]}")
-                ruling = self.decide(self.state, c.HouseCardChoice(one.player, self._embattled, cards[one.player]))
-                self._take(self.state, ruling.facts, ruling.state)
+                self.rule(c.HouseCardChoice(one.player, self._embattled, cards[one.player]))
                 return
         super()._default()
 
@@ -324,7 +321,8 @@ class FirstExample(Example):
 
     def _later(self, action: Json, tried: c.HouseAnswer) -> tuple[State, c.HouseAnswer, c.HouseAnswer | None]:
         """Where the decision comes when the others answer by their defaults; in this round, or never."""
-        kept = (self.state, self.shown, self.last, list(self.facts), list(self.notes), list(self.steps))
+        kept = (self.state, self.shown, self.last, list(self.facts), list(self.notes))
+        steps, commands = list(self.steps), list(self.commands)
         try:
             for _ in range(MOST_DEFAULTS):
                 if (
@@ -341,8 +339,15 @@ class FirstExample(Example):
                 if found is not None:
                     return self.state, found, None
         finally:
-            self.state, self.shown, self.last, self.facts, self.notes, self.steps = kept
+            self.state, self.shown, self.last, self.facts, self.notes = kept
+            self.steps, self.commands = steps, commands
         return self.state, tried, None
+
+    def asked_here(self, action: Json) -> c.HouseAnswer | None:
+        """What is tried, as an answer, where it is asked for in the state reached."""
+        if action.get("do") not in (*READERS, "support") or action["do"] == "muster":
+            return None
+        return self._asked_in(action, self.state)
 
     def _tried(self, action: Json, state: State) -> list[c.HouseAnswer]:
         if action["do"] != "support":

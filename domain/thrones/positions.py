@@ -174,7 +174,7 @@ def charter_from(
     )
 
 
-def changes_from(charter: Charter) -> dict[str, dict[str, Any]]:
+def changes_from(charter: Charter) -> dict[str, Any]:
     """The fields of a :class:`Partial` that make this charter out of its preset; each is left out when it is empty."""
     base = PRESETS[charter.edition]
     varied = edition_of(charter).variations

@@ -91,7 +91,7 @@ def test_a_preset_may_be_changed_word_by_word_and_in_its_tables() -> None:
         "variations": {"house-cards": "second", "victory": "six"},
         "tables": {"/constants/starting_power": 7},
     }
-    again = complete(Partial(**changes), "first-edition")  # type: ignore[arg-type]  # three mappings of their own types
+    again = complete(Partial(**changes), "first-edition")
     assert again.state == state
 
 

@@ -160,8 +160,9 @@ def _wildling_tie(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any])
     for entry in _after_wildlings(pages, hypothesis):
         if isinstance(entry.record, r.WildlingsBeaten):
             for effect in entry.record.effects:
-                if getattr(effect, "house", None) in words:
-                    return Step(replace(decision.default, choice=effect.house), 0)
+                house = getattr(effect, "house", None)
+                if house in words:
+                    return Step(replace(decision.default, choice=house), 0)
         elif isinstance(entry.record, r.WildlingsWon) and entry.record.house in words:
             return Step(replace(decision.default, choice=entry.record.house), 0)
     return _told(pages, hypothesis, None, decision.default, "tie")
@@ -276,7 +277,7 @@ def _raid(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]) -> Step
     if found is not None and found[1].house == house:
         entry, record = found
         targets = [area for area, _ in record.targets]
-        area = hypothesis.sources.get(entry.number)
+        area = hypothesis.sources.get(entry.number, "")
         able = [one for one in options.orders if all(target in options.orders[one] for target in targets)]
         if area not in able:
             if not able:
@@ -296,12 +297,12 @@ def _raid(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]) -> Step
 
 
 def _neutral_request(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]) -> Step:
-    for area, word in sorted(hypothesis.words.items()):
-        if word == "granted":
-            found = pages.first(hypothesis, *MARCHES, fits=is_march)
-            for step in found[1].steps if found and isinstance(found[1], r.Marched) else ():
-                if step.beat_neutral and step.to in decision.options.targets.get(found[1].area, ()):  # type: ignore[union-attr,attr-defined]
-                    return Step(c.NeutralSupportRequest(decision.player, found[1].area, step.to), 0, ("support",))  # type: ignore[index]
+    options: Any = decision.options
+    found = pages.first(hypothesis, *MARCHES, fits=is_march)
+    if "granted" in hypothesis.words.values() and found is not None and isinstance(found[1], r.Marched):
+        for step in found[1].steps:
+            if step.beat_neutral and step.to in options.targets.get(found[1].area, ()):
+                return Step(c.NeutralSupportRequest(decision.player, found[1].area, step.to), 0, ("support",))
     return Step(c.NeutralSupportRequest(decision.player), 0)
 
 

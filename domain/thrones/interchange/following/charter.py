@@ -159,7 +159,13 @@ def _own_charter(log: r.Log) -> Charter:
         variations = AS_PRINTED
     houses, seats = _houses(log, compose(variations).players, tuple(compose(variations).player_counts))
     charter = Charter(edition, houses, switches, seats, "imposed")
-    return charter if variations == AS_PRINTED else replace(charter, variations=variations)
+    if variations != AS_PRINTED:
+        charter = replace(charter, variations=variations)
+    tables = {
+        **(_starting_supply(variations) if log.settings.get(f"{OWN} supply barrels") else {}),
+        **(_borders(variations) if log.settings.get(f"{OWN} borders site") else {}),
+    }
+    return replace(charter, tables=tables) if tables and variations.map == "first" else charter
 
 
 def site_readings(charter: Charter) -> dict[str, int]:
@@ -180,6 +186,10 @@ def settings_of(charter: Charter) -> dict[str, bool]:
     found = {name: getattr(variations, fields[0]) == yes for name, (fields, yes, _) in _VARIATIONS.items()}
     words = {**_words(variations, AS_PRINTED), **_words(charter.switches, Switches())}
     found.update({f"{OWN} {name} {word}": True for name, word in words.items()})
+    if site_readings(charter)["starting-supply"]:
+        found[f"{OWN} supply barrels"] = True
+    if site_readings(charter)["borders"]:
+        found[f"{OWN} borders site"] = True
     found[f"{OWN} {charter.edition}"] = True
     found["2nd Edition Tides Of Battle"] = charter.switches.tides_of_battle == "on"
     found["2nd Edition Tiebreaker"] = charter.switches.tiebreak == "printed"

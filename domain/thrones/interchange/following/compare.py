@@ -36,9 +36,7 @@ def normal(record: r.AnyRecord) -> r.AnyRecord:
         attack = None if record.attack is None else replace(record.attack, at="")
         return replace(record, attack=attack, stop=True, steps=tuple(sorted(record.steps, key=lambda step: step.to)))
     if isinstance(record, r.BattleLost):
-        # A beaten attacker "withdraws" also when nobody is left to do so.
-        gone = record.how == "withdrew" and record.killed
-        return replace(record, winner=None, other={}) if not gone else replace(record, winner=None, other={})
+        return replace(record, winner=None, other={})
     if isinstance(record, r.TrackOrdered):
         # Who broke a tie is not told where the site broke it.
         return replace(record, by=None)
@@ -53,12 +51,13 @@ def same(theirs: r.AnyRecord, ours: r.AnyRecord) -> bool:
     if one == other:
         return True
     if isinstance(one, r.BattleLost) and isinstance(other, r.BattleLost):
+        # A beaten attacker "withdraws" also when nobody is left to do so.
         told = one.house == other.house and one.killed == other.killed
         return told and one.how == "withdrew" and other.how in ("stuck", "lost")
     if isinstance(one, r.WildlingsBeaten | r.WildlingsWon) and type(one) is type(other):
-        return sorted(map(repr, one.effects)) == sorted(map(repr, other.effects)) and getattr(one, "house", "") == getattr(
-            other, "house", ""
-        )
+        return sorted(map(repr, one.effects)) == sorted(map(repr, other.effects)) and getattr(
+            one, "house", ""
+        ) == getattr(other, "house", "")
     if isinstance(one, r.AbilityResolved) and isinstance(other, r.AbilityDeclined):
         return one.card == other.card and one.effects == (r.NoOrderTakenOff(),)
     return False
@@ -86,9 +85,7 @@ def pair(theirs: Sequence[r.Entry], ours: Iterable[r.Entry]) -> tuple[list[Pairi
     return [pairs[entry.number] for entry in theirs], rest
 
 
-def _income_told_apart(
-    theirs: Sequence[r.Entry], left: dict[int, list[r.Entry]], pairs: dict[int, Pairing]
-) -> None:
+def _income_told_apart(theirs: Sequence[r.Entry], left: dict[int, list[r.Entry]], pairs: dict[int, Pairing]) -> None:
     """Power of a round that one log tells in one sum and the other order by order."""
     for number, ours in left.items():
         open_ones = [entry for entry in theirs if entry.round == number and entry.number not in pairs]
@@ -118,4 +115,8 @@ def _is_about(theirs: r.AnyRecord, ours: r.AnyRecord) -> bool:
     if type(theirs) is not type(ours):
         return False
     keys = ("house", "area", "track", "card")
-    return all(getattr(theirs, key, None) == getattr(ours, key, None) for key in keys if key != "card" or not hasattr(theirs, "house"))
+    return all(
+        getattr(theirs, key, None) == getattr(ours, key, None)
+        for key in keys
+        if key != "card" or not hasattr(theirs, "house")
+    )

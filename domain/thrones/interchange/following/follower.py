@@ -158,7 +158,12 @@ class Follower:
             step = answer(self.pages, here, first)
             musters = isinstance(step.command, c.Consolidate) and step.command.use == "muster"
             return with_(self._rule(here, step), mustering=step.entry if musters else 0)
-        return self._rule(here, answer(self.pages, here, first))
+        return self._rule(here, self._soonest(here, questions))
+
+    def _soonest(self, here: Hypothesis, questions: tuple[Decision[Any], ...]) -> Step:
+        """Of answers that are owed at once, the one that the log has first."""
+        steps = [answer(self.pages, here, question) for question in questions]
+        return min(steps, key=lambda step: (self.pages.place.get(step.entry, -1), steps.index(step)))
 
     def _decide(self, here: Hypothesis, step: Step) -> tuple[Hypothesis, tuple[Fact, ...]]:
         self.commands += 1
@@ -202,7 +207,9 @@ class Follower:
         if isinstance(step.command, c.Muster):
             firm.update(latest[one.area] for one in step.command.steps if one.area in latest)
         pays_supply = {fact.house for fact in facts if isinstance(fact, f.SupplyCounted)}
-        pays_power = any(isinstance(fact, f.WesterosCardResolved) and fact.card == "w2-game-of-thrones" for fact in facts)
+        pays_power = any(
+            isinstance(fact, f.WesterosCardResolved) and fact.card == "w2-game-of-thrones" for fact in facts
+        )
         pays_power = pays_power or (isinstance(step.command, c.DarkWings) and step.command.choice == "collect-power")
         if pays_supply or pays_power:
             for area, number in latest.items():
@@ -221,7 +228,10 @@ class Follower:
         ]
 
     def _plan(
-        self, here: Hypothesis, questions: Iterable[Decision[Any]], forced: Mapping[AreaId, tuple[str, ...]] | None = None
+        self,
+        here: Hypothesis,
+        questions: Iterable[Decision[Any]],
+        forced: Mapping[AreaId, tuple[str, ...]] | None = None,
     ) -> Hypothesis:
         entries = self._round(here)
         if not entries:
@@ -241,14 +251,14 @@ class Follower:
             pinned = {area: kinds[0] for area, kinds in (forced or {}).items()}
             here = with_(here, planning=planning, planned_from=here, pinned=pinned, battle=0, words={})
         here = with_(here, demands=wanted)
+        set_at = {record.house: entry.number for entry, record in self.pages.unused(here, r.OrdersSet)}
         houses = [question.player for question in questions]
-        for house in houses:
+        for house in sorted(houses, key=lambda house: set_at.get(house, 0)):
             laid = lay(game, house, wanted, forced)
             if laid is None:
                 raise Misfit("orders", entries[0].number, f"no orders of {house} fit the round", house)
-            told = self.pages.first(here, r.OrdersSet, fits=lambda one, house=house: one.house == house)
             tokens = as_tokens(laid.orders, self.edition.tokens)
-            step = Step(c.AssignOrders(house, tokens), told[0].number if told else 0)
+            step = Step(c.AssignOrders(house, tokens), set_at.get(house, 0))
             here, _ = self._decide(here, step)
             here = with_(
                 here,
@@ -379,8 +389,7 @@ class Follower:
         facts += new
         try:
             while after.state.combat is not None:
-                questions = THRONES.decisions(after.state)
-                step = answer(self.pages, after, questions[0])
+                step = self._soonest(after, THRONES.decisions(after.state))
                 after, new = self._decide(after, step)
                 facts += new
         except OutOfEntries as end:
@@ -556,7 +565,9 @@ class Follower:
         group = self.pages.battles.get(entry.number, ())
         theirs = any(isinstance(one.record, r.BladeDeclined) for one in group)
         if ours != theirs:
-            raise Misfit("blade", entry.number, f"the Blade would {'' if ours else 'not '}have turned it", decided.loser)
+            raise Misfit(
+                "blade", entry.number, f"the Blade would {'' if ours else 'not '}have turned it", decided.loser
+            )
 
     # Musters
 
@@ -650,7 +661,7 @@ class Follower:
         return self._rule(here, Step(replace(step.command, choice=min(ways)[1]), 0, ("muster-places",)))
 
     def _revise_musters(self, here: Hypothesis, misfit: Misfit) -> Hypothesis | None:
-        """Go back to a muster that could have gone otherwise, the nearest first, and see whether the entry fits then."""
+        """Go back to a muster that could have gone otherwise, the nearest first, until the entry fits."""
         goal = self.pages.place.get(misfit.entry, self.pages.place[max(here.used)] if here.used else 0)
         points = self.points
         near = [number for number in range(len(points)) if points[number].house in (misfit.house, misfit.foe)]

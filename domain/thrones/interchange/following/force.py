@@ -58,7 +58,7 @@ def outcome(state: State, edition: Edition, march: r.Marched, group: Sequence[r.
         owner, there = forces.get(area, (house, {}))
         if owner != house:
             return
-        left = {kind: count for kind, count in in_order(there)}
+        left = dict(in_order(there))
         for unit in each(units):
             for name in (unit, routed(unit)):
                 if left.get(name):
@@ -122,7 +122,9 @@ def _differences(state: State, edition: Edition, forces: Mapping[AreaId, tuple[H
     return [*gone, *come]
 
 
-def mustered(state: State, edition: Edition, house: HouseId, units: Mapping[str, int], castles: Sequence[AreaId]) -> list[Fact]:
+def mustered(
+    state: State, edition: Edition, house: HouseId, units: Mapping[str, int], castles: Sequence[AreaId]
+) -> list[Fact]:
     """Facts for a muster that is not legal as we have it: new units at home or where the House holds a Castle."""
     places = list(castles) or [area for area in state.areas_of(house) if edition.board.is_land(area)]
     facts: list[Fact] = []
@@ -135,7 +137,9 @@ def mustered(state: State, edition: Edition, house: HouseId, units: Mapping[str,
             if kind.endswith("-upgrade"):
                 area = next((one for one in state.areas_of(house) if state.units_in(one).get("footman")), None)
                 if area is not None:
-                    facts.append(f.UnitReplaced(house=house, area=area, old="footman", new=kind.removesuffix("-upgrade")))
+                    facts.append(
+                        f.UnitReplaced(house=house, area=area, old="footman", new=kind.removesuffix("-upgrade"))
+                    )
                     break
             elif kind == "ship":
                 port = edition.board.port_of.get(at)
@@ -153,5 +157,3 @@ def missing(state: State, house: HouseId, area: AreaId, units: Mapping[str, int]
     there = state.units_in(area) if state.house_in(area) in (None, house) else {}
     lacking = {kind: count - there.get(kind, 0) for kind, count in units.items() if count > there.get(kind, 0)}
     return f.UnitsPlaced(house=house, area=area, units=lacking) if lacking else None
-
-

@@ -43,7 +43,9 @@ class Hypothesis:
     """A position, the steps that led to it, and what is inferred for steps taken long ago.
 
     ``used`` are entries that have been taken up. ``laid`` has the orders of each round and House, ``pinned`` those of
-    this round that outcomes already rest on; ``planned_from`` is where the round was planned. ``left`` tells for the entry of a march whether a Power token was left, ``vacated`` whose march left which area, and ``firm`` are those that later entries rest on.
+    this round that outcomes already rest on; ``planned_from`` is where the round was planned. ``left`` tells for the
+    entry of a march whether a Power token was left, ``vacated`` whose march left which area, and ``firm`` are those
+    that later entries rest on.
     """
 
     state: State

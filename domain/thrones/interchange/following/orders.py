@@ -40,8 +40,8 @@ class Demands(msgspec.Struct, frozen=True):
 
     ``fixed`` has what an area must have had, ``raids`` for each House the number of the entry and the areas its
     order may lie in, ``power`` what Consolidate Power orders brought (None where the log does not reach so far), and
-    ``lost`` areas whose order was, or may have been, not resolved; those ``unresolved`` gave no raid, and those ``barred``
-    nobody could raid. ``replaced`` has the order that the raven put in the place of another.
+    ``lost`` areas whose order was, or may have been, not resolved; those ``unresolved`` gave no raid, and those
+    ``barred`` nobody could raid. ``replaced`` has the order that the raven put in the place of another.
     """
 
     fixed: dict[AreaId, tuple[Kind, ...]]
@@ -106,7 +106,9 @@ def demands(game: Game, entries: Sequence[r.Entry]) -> Demands:
                 unresolved.add(record.area)
                 owner = state.house_in(record.area)
                 if owner is not None:
-                    barred.update(area for area in raid_reach(game, record.area) if state.house_in(area) not in (None, owner))
+                    barred.update(
+                        area for area in raid_reach(game, record.area) if state.house_in(area) not in (None, owner)
+                    )
             case r.OrderGivenUp():
                 fix(carried.pop(record.area, record.area), (record.order,), record.house, entry.number)
                 if record.order in RAIDS:
@@ -133,7 +135,9 @@ def demands(game: Game, entries: Sequence[r.Entry]) -> Demands:
             case _:
                 pass
     told = {house: tuple(one) for house, one in raids.items()}
-    return Demands(fixed, told, power, frozenset(lost), frozenset(unresolved), frozenset(barred), replaced, tuple(absent))
+    return Demands(
+        fixed, told, power, frozenset(lost), frozenset(unresolved), frozenset(barred), replaced, tuple(absent)
+    )
 
 
 def told_orders(record: r.AnyRecord) -> tuple[AreaId, ...]:

@@ -25,7 +25,15 @@ MOST_SILENT = 40
 """Questions in a row that the log says nothing about."""
 
 
-SILENT = ("support", "accept-support", "neutral-support-request", "capture-ships", "raid", "blade-strength", "consolidate")
+SILENT = (
+    "support",
+    "accept-support",
+    "neutral-support-request",
+    "capture-ships",
+    "raid",
+    "blade-strength",
+    "consolidate",
+)
 """Kinds of questions whose default changes least, where orders found later ask them."""
 
 
@@ -114,10 +122,13 @@ class Replay:
         return True
 
     def _adapted(self, command: Command, step: Step) -> bool:
-        """Answers whose details depend on what was found out later: support per order, a token that cannot lie there."""
+        """Answers whose details depend on what was found out later: support by order, a token left behind."""
         if not isinstance(command, Answer):
             return False
-        decision = next((one for one in THRONES.decisions(self.state) if one.player == command.player and one.kind == command.kind), None)
+        decision = next(
+            (one for one in THRONES.decisions(self.state) if one.player == command.player and one.kind == command.kind),
+            None,
+        )
         if decision is None:
             return False
         other: Any = None

@@ -101,7 +101,7 @@ def log(
             raise NoSuchVersion(after if end is None else end, current)
         if end is not None:
             count = max(0, end - after) if count is None else min(count, max(0, end - after))
-        prose = Prose(here.desk.edition(here.desk.line(game).state))
+        prose = here.desk.prose(game)
         for entry in here.desk.log(game, caller, after, count) if count != 0 else ():
             if json:
                 entries.append(plain(entry))

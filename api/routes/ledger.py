@@ -26,7 +26,6 @@ from api.desk import Desk, NoSuchVersion
 from api.errors import Edge
 from api.openapi import AT, IF_NONE_MATCH, LAST_EVENT, Header, describe
 from api.tokens import Caller
-from domain.thrones.prose import Prose
 from domain.thrones.state import State
 from events.errors import StoreAway
 from events.export import export_game
@@ -45,7 +44,7 @@ def _rulings(desk: Desk, game: str, caller: Caller, after: int, count: int | Non
     """Entries for the caller's eyes."""
     state: State = desk.line(game).state
     house = desk.house_of(state, caller)
-    prose = Prose(desk.edition(state))
+    prose = desk.prose(game)
     struck = desk.struck_out(game)
     for stored in desk.store.entries(game, after, count):
         read = desk.marked(game, desk.readable(stored, house, prose), struck)

@@ -220,7 +220,13 @@ WORKED = [
 ONLY_NUMBERS = {
     *("1e-ex-own-tokens-only", "1e-ex-blackwater-supply", "1e-ex-strength", "1e-ex-support-amount"),
     *("1e-ex-wildling-knight", "1e-ex-island-support", "1e-more-support-sea", "1e-more-supply-kept"),
-    *("1e-more-take-power", "supply-limit-three", "supply-limit-two-stark", "special-orders-six-players"),
+    *(
+        "1e-more-take-power",
+        "1e-more-counted",
+        "supply-limit-three",
+        "supply-limit-two-stark",
+        "special-orders-six-players",
+    ),
     *("special-orders-limit-enforced", "casualty-counts-units", "ship-transport-worked-example"),
     *("influence-move-to-first-place", "more-end", "more-assign-multi"),
 }

@@ -234,10 +234,15 @@ class FirstExample(Example):
         super()._default()
 
     def _go_on(self) -> None:
-        """A battle of which later values are expected goes on, by defaults, until they are there."""
+        """A battle of which later values are expected goes on, by defaults: to its end, or only to what comes next."""
         values = self.expected.get("values", {})
         names = {name.split("-", 1)[-1] for name in values} | {*values}
-        while self.state.combat is not None and names & LATE:
+        wanted = [kind for name, kind in LATE.items() if name in names]
+        while self.state.combat is not None and wanted:
+            if "next_step" in self.expected and all(
+                any(isinstance(one, kind) for one in self.facts) for kind in wanted
+            ):
+                break
             self._default()
         while any(one.kind == "neutral-support" for one in THRONES.decisions(self.state)):
             self._default()
@@ -374,9 +379,16 @@ class FirstExample(Example):
 
 
 SUPPORT = ("support", "neutral-support")
-LATE = {"winner", "loser", "casualties", "final-strength", "house-cards-played", "retreat"}
+LATE: dict[str, type[Fact]] = {
+    "winner": f.CombatDecided,
+    "loser": f.CombatDecided,
+    "final-strength": f.CombatDecided,
+    "casualties": f.CasualtiesCounted,
+    "house-cards-played": f.HouseCardsRevealed,
+}
+"""Values that are there once a battle has come so far."""
 EARLY = {"initial-strength", "support"}
-"""Values that are there once a battle is over, and once all support is declared."""
+"""Values that are there once all support is declared."""
 
 
 def _same_question(one: c.HouseAnswer, other: c.HouseAnswer) -> bool:
@@ -589,6 +601,7 @@ class Reading:
     def __init__(self, example: Json, edition: Edition, actions: Sequence[Json], trials: Sequence[Json]) -> None:
         self.setup: Json = dict(example.get("setup", {}))
         self.expected: Json = example.get("expected", {})
+        self.assumed: list[str] = [str(one) for one in example.get("assumed", ())]
         self.edition = edition
         self.actions = actions
         self.trials = trials
@@ -614,6 +627,7 @@ class Reading:
         if setup:
             raise CaseError(f"set-up not understood: {', '.join(sorted(setup))}")
         self._stand()
+        self._room_for_orders()
         self._clear(houses)
         return Partial(**{name: value for name, value in given.items() if value is not None})
 
@@ -681,8 +695,6 @@ class Reading:
         elif len(self.cards) == 2 and first in ("", "play-card"):
             step = "combat/cards"
             self._battle()
-        elif first == "assign":
-            self._room_for_orders()
         self.given["at"] = Where(step, last=last)
 
     def _before_first(self) -> str:
@@ -743,7 +755,7 @@ class Reading:
     def _battle(self) -> None:
         """A battle of which the cards are said: the outcome that is expected, or said in words, is brought by units."""
         attacker, defender = self.cards
-        winner = self.expected.get("values", {}).get("winner")
+        winner = self.expected.get("values", {}).get("winner", self._said_winner())
         if winner is not None and winner not in self.cards:
             raise CaseError(f"{winner} does not fight")
         area, origin = self._field()
@@ -754,6 +766,11 @@ class Reading:
             f"{house} {' '.join(f'{n} {unit}' for unit, n in units[house].items())}" for house in self.cards
         )
         self.notes.append(f"a battle in {area}, attacked from {origin}: {told}")
+
+    def _said_winner(self) -> str | None:
+        """Who wins by what the example assumes in words."""
+        said = " ".join(self.assumed).lower().replace(" ", "-")
+        return next((house for house in self.cards if f"{house}-wins" in said), None)
 
     def _field(self) -> tuple[str, str]:
         """Two areas next to each other that nobody names, that are nobody's home and have nothing to lose."""

@@ -10,7 +10,7 @@ from api.desk import Desk, LogEntry, readable
 from domain.thrones import diagram
 from domain.thrones.edition import Edition
 from domain.thrones.editions.composed import edition_of
-from domain.thrones.facts import GameCreated, GameDrawn, GameWon, RoundBegan
+from domain.thrones.facts import GameCreated, GameDrawn, GameWon, GatheringBegan, RoundBegan
 from domain.thrones.prose import Prose
 from domain.thrones.refusals import explain
 from domain.thrones.ruleset import NAMES, THRONES
@@ -83,7 +83,7 @@ def log_of(judge: Judge, shown: Iterable[Stored]) -> bytes:
 
 def _edition(entry: LogEntry) -> Edition | None:
     for fact in entry.facts:
-        if isinstance(fact, GameCreated):
+        if isinstance(fact, GameCreated | GatheringBegan):
             return edition_of(fact.charter)
     return None
 

@@ -20,6 +20,7 @@ from api.tokens import Caller
 from domain.kernel.chance import commitment, shuffled
 from domain.kernel.facts import Answered, AnswerSealed, Fact, SeedOpened
 from domain.thrones import facts as f
+from domain.thrones.charter import Charter
 from domain.thrones.charters import BOOKS, in_one_line
 from domain.thrones.notation import format_answer
 from domain.thrones.prose import Prose
@@ -98,7 +99,8 @@ def certify(desk: Desk, game: str, caller: Caller, seq: int, at: int | None = No
         raise NoSuchVersion(seq, version)
     stored = next(iter(desk.store.entries(game, seq - 1, 1)))
     after: State = desk.line(game, seq).state
-    prose = Prose(desk.edition(after))
+    charter = desk.agreed(game)
+    prose = desk.prose(game)
     read = desk.readable(stored, desk.house_of(now, caller), prose)
     return certificate(
         game,
@@ -109,6 +111,7 @@ def certify(desk: Desk, game: str, caller: Caller, seq: int, at: int | None = No
         boards=(desk.board(game, caller, seq - 1)[1], desk.board(game, caller, seq)[1]),
         draws=tuple(_draws(desk, stored, after, _seeds(desk, game) if now.is_disclosed else ())),
         state=after,
+        charter=charter,
     )
 
 
@@ -131,6 +134,7 @@ def certificate(
     boards: tuple[str, str],
     draws: tuple[Draw, ...],
     state: State,
+    charter: Charter,
 ) -> Certificate:
     """The certificate of an entry as it may be read."""
     facts = [fact for fact in entry.facts if isinstance(fact, Fact)]
@@ -158,7 +162,7 @@ def certificate(
         prev=prev,
         digest=entry.digest,
         struck=entry.struck,
-        played_by=in_one_line(state.charter) if state.charter.edition else "",
+        played_by=in_one_line(charter) if charter.edition else "",
     )
 
 

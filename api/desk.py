@@ -31,7 +31,7 @@ from domain.thrones.charters import new_charter
 from domain.thrones.commands import HouseAnswer
 from domain.thrones.edition import Edition
 from domain.thrones.editions.composed import edition_of
-from domain.thrones.facts import RoundBegan
+from domain.thrones.facts import GatheringBegan, RoundBegan
 from domain.thrones.notation import Lexicon, NotationError, lexicon, parse_line, split_letter
 from domain.thrones.prose import Prose
 from domain.thrones.ruleset import THRONES, check_charter
@@ -504,6 +504,17 @@ class Desk:
         """What a game plays by; any book will do before it begins, when there is nothing to be named."""
         return edition_of(state.charter)
 
+    def agreed(self, game: str) -> Charter:
+        """The charter of a game, also while its seats still make the seed; an empty one before its first entry."""
+        state: State = self.line(game).state
+        first = None if state.charter.edition else self.store.entry(game, 1)
+        facts = self.judge.codec.facts(first) if first is not None else ()
+        return next((fact.charter for fact in facts if isinstance(fact, GatheringBegan)), state.charter)
+
+    def prose(self, game: str) -> Prose:
+        """Sentences with the names of what a game is played by."""
+        return Prose(edition_of(self.agreed(game)))
+
     def lexicon(self, game: str) -> Lexicon:
         """The names that letters to a game may use."""
         return lexicon_of(self.edition(self.line(game).state))
@@ -512,9 +523,8 @@ class Desk:
         self, game: str, caller: Caller, after: int = 0, count: int | None = None, at: int | None = None
     ) -> Iterator[LogEntry]:
         """Ledger entries behind a version as the caller may read them, as far as the record went at ``at``."""
-        state = self.line(game).state
-        house = self.house_of(state, caller)
-        prose = Prose(self.edition(state))
+        house = self.house_of(self.line(game).state, caller)
+        prose = self.prose(game)
         struck = self.struck_out(game, at)
         if at is not None:
             count = max(0, at - after) if count is None else min(count, max(0, at - after))

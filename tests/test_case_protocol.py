@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any, get_args
 
 import msgspec
 import pytest
 
-from domain.thrones.cases import Asked, Case, CaseError, Excluded, Expect, Refused, decode_case
+from domain.thrones.cases import Asked, Case, CaseError, Excluded, Expect, Refused, decode_case, run_case
 from domain.thrones.interchange import case_protocol as protocol
 from domain.thrones.interchange.case_adjudicator import CaseAdjudicator
 from domain.thrones.interchange.case_protocol import (
@@ -26,8 +27,10 @@ from domain.thrones.interchange.case_protocol import (
     put,
     spelled_out,
 )
+from domain.thrones.interchange.example_cases import case_of
+from domain.thrones.interchange.worked_examples import examples_in
 from domain.thrones.positions import Partial, changes_from, complete
-from tests.contents import PAGE, files, suite
+from tests.contents import PAGE, ROOT, files, suite
 
 CASES = {case.id: case for case in suite()}
 Answerer = Callable[[AnyRequest], AnyReply]
@@ -190,6 +193,62 @@ def test_editions_and_switches_that_it_does_not_play_are_skipped() -> None:
     assert score(CASES["C152a"], first, answer).outcome == "passed"
     assert score(CASES["C159b"], first, answer).outcome == "passed"
     assert score(CASES["C005a"], printed, answer).outcome == "passed"
+
+
+def test_a_case_is_played_by_the_preset_that_it_names_and_what_it_changes() -> None:
+    other, answer = ours()
+    case = CASES["C159b"]
+    position = msgspec.structs.replace(case.position, tables={"/areas/0/power": 2})
+    own = msgspec.structs.replace(case, position=position)
+    assert score(own, other, answer).outcome == "passed"
+    plain = msgspec.structs.replace(other, speaks=("decisions",))
+    assert score(own, plain, answer).reason == "it does not play by tables of a case's own"
+    # Four Houses on the first board have seven areas to win with as well, and no Greyjoy among them.
+    mixed = msgspec.structs.replace(case, edition="mixed-four")
+    assert run_case(mixed).passed
+    found = score(mixed, other, answer)
+    assert (found.outcome, found.edition) == ("passed", "mixed-four")
+    asked = spelled_out(mixed, complete(mixed.position, "mixed-four"))[0]
+    assert asked["neutral"]["ironmans-bay"]
+
+
+WORKED = [
+    one
+    for path in sorted((ROOT / "tests/cases/sources").glob("*.json"))
+    for one in examples_in(json.loads(path.read_text(encoding="utf-8")))
+]
+ONLY_NUMBERS = {
+    *("1e-ex-own-tokens-only", "1e-ex-blackwater-supply", "1e-ex-strength", "1e-ex-support-amount"),
+    *("1e-ex-wildling-knight", "1e-ex-island-support", "1e-more-support-sea", "1e-more-supply-kept"),
+    *(
+        "1e-more-take-power",
+        "1e-more-counted",
+        "supply-limit-three",
+        "supply-limit-two-stark",
+        "special-orders-six-players",
+    ),
+    *("special-orders-limit-enforced", "casualty-counts-units", "ship-transport-worked-example"),
+    *("influence-move-to-first-place", "more-end", "more-assign-multi"),
+}
+"""Worked examples that ask for a number or do something that no House answers: the protocol has no words for them."""
+
+
+def test_worked_examples_are_put_as_cases_and_a_wrong_adjudicator_fails_them() -> None:
+    other, answer = ours()
+    made = {str(example["id"]): case_of(example, preset, kind) for example, preset, kind in WORKED}
+    assert {name for name, case in made.items() if case is None} == ONLY_NUMBERS
+    cases = [case for case in made.values() if case is not None]
+    assert [found for found in (score(case, other, answer) for case in cases) if found.outcome != "passed"] == []
+    rich = [case for case in cases if any("power" in one.expect.position for one in (*case.steps,))]
+    assert rich
+    assert {score(case, other, altered(with_power)).outcome for case in rich} == {"failed"}
+
+    def forbids(request: AnyRequest, reply: Ruled) -> Ruled:
+        return msgspec.structs.replace(reply, verdict="refused") if isinstance(request, protocol.Try) else reply
+
+    reached = made["1e-ex-transport-two-seas"]
+    assert reached is not None
+    assert "legal: " in score(reached, other, altered(forbids)).reason
 
 
 def test_it_may_skip_at_any_time_and_a_mistake_of_its_own_breaks_the_case() -> None:

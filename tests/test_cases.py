@@ -15,7 +15,7 @@ from domain.thrones import commands as c
 from domain.thrones.cases import Case, CaseError, CaseReport, Excluded, Expect, decode_case, run_case
 from domain.thrones.editions.second import SECOND_EDITION
 from domain.thrones.interchange.examples import Example, read_answers, read_setup
-from domain.thrones.interchange.worked_examples import examples_in
+from domain.thrones.interchange.worked_examples import examples_in, format_of
 from domain.thrones.rulebook import parse_rules
 from domain.thrones.state import State
 from tests import contents
@@ -83,6 +83,70 @@ def test_every_ruling_has_a_case() -> None:
     assert sorted(rulings) == sorted({path.stem[:4] for path in CASES})
 
 
+def test_files_that_are_no_worked_examples_are_told() -> None:
+    others: tuple[Any, ...] = (None, [], {"format": "agot3e"}, {"ruleset": "agot2e"})
+    assert not any(format_of(one) for one in others)
+    wrong: tuple[dict[str, Any], ...] = ({}, {"ruleset": "agot1e"}, {"ruleset": "agot1e", "cases": [1]})
+    for document in wrong:
+        with pytest.raises(CaseError):
+            list(examples_in(document))
+    with pytest.raises(CaseError, match="unknown edition"):
+        list(examples_in({"ruleset": "agot1e", "cases": [], "edition": "third-edition"}))
+    preset = [one for _, one, _ in examples_in({"ruleset": "agot1e", "cases": [{}], "edition": "mixed-four"})]
+    assert preset == ["mixed-four"]
+
+
+FIRST = next((one, kind) for one, _, kind in WORKED if one["id"] == "1e-ex-march")
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [
+        {"expected": {"weather": "fine"}},
+        {"expected": {"values": {"weather": 1}}},
+        {"expected": {"areas": {"lannisport": {"weather": "fine"}}}},
+        {"expected": {"legal": [{"do": "sing", "house": "stark"}]}},
+        {"expected": {"legal": [{"do": "march", "house": "stark", "from": "essos", "moves": []}]}},
+        {"expected": {"legal": [{"do": "march", "house": "stark", "from": "pyke", "moves": [{"to": "essos"}]}]}},
+        {"expected": {"illegal": [{"position": "many armies"}]}},
+        {"expected": {"illegal": [{"do": "remove-units", "house": "stark", "area": "pyke", "units": {}, "debt": 3}]}},
+        {"expected": {"reachable": {"from": "winterfell", "to": []}}},
+        {"expected": {"if_defender_loses": {"routed-knight": "kept"}}},
+        {"expected": {}},
+        {"setup": {"weather": "fine"}},
+        {"setup": {"config": {"weather": "fine"}}},
+        {"setup": {"areas": {"essos": {}}}},
+        {"setup": {"areas": {"pyke": {"units": {"footman": 1}}}}},
+        {"actions": [{"do": "sing"}]},
+        {"actions": [{"do": "resolve-card", "card": "web-of-lies"}]},
+        {"rules": ["2E-MAR-1"]},
+        {"weather": "fine"},
+    ],
+)
+def test_an_example_of_the_first_edition_that_is_not_understood_fails(strange: dict[str, Any]) -> None:
+    example, kind = FIRST
+    assert "not understood" in kind({**example, **strange}, "first-edition", FIRST_RULES).run().disagreement
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"actions": [{"do": "march", "house": "tyrell", "from": "lannisport"}]},
+        {"actions": [*FIRST[0]["actions"], {"do": "support", "house": "stark", "from": "pyke", "side": "lannister"}]},
+        {"actions": [*FIRST[0]["actions"], {"do": "consolidate", "house": "stark", "area": "winterfell"}]},
+        {"actions": [{"do": "take-power", "house": "stark", "colour": "tyrell"}]},
+        {"expected": {"next_step": "raid"}},
+        {"expected": {"neutral": {"pyke": None}}},
+        {"expected": {"values": {"winner": "stark"}}},
+    ],
+)
+def test_what_does_not_happen_in_an_example_is_told(wrong: dict[str, Any]) -> None:
+    example, kind = FIRST
+    report = kind({**example, **wrong}, "first-edition", FIRST_RULES).run()
+    assert not report.passed
+    assert "not understood" not in report.disagreement
+
+
 def test_a_case_without_a_wrong_outcome_is_refused() -> None:
     case = msgspec.structs.replace(load(CASES[0]), excludes=())
     with pytest.raises(CaseError, match="excludes"):
@@ -146,7 +210,12 @@ def test_every_expectation_of_a_worked_example_is_compared(
 
 
 def spoiled(value: Any, where: str = "") -> Iterator[tuple[str, Any]]:
-    """The expectation with one thing in it changed, for every thing in it."""
+    """The expectation with one thing in it changed, for every thing in it.
+
+    What is illegal is so with other numbers too.
+    """
+    if where.startswith("/illegal/") and isinstance(value, int):
+        return
     if isinstance(value, dict):
         for key, inner in value.items():
             for path, wrong in spoiled(inner, f"{where}/{key}"):
@@ -158,6 +227,8 @@ def spoiled(value: Any, where: str = "") -> Iterator[tuple[str, Any]]:
                 yield path, [*value[:number], wrong, *value[number + 1 :]]
     elif isinstance(value, bool):
         yield where, not value
+    elif value is None:
+        yield where, 1
     else:
         yield where, value + 1 if isinstance(value, int) else "another"
 

@@ -17,6 +17,7 @@ from domain.kernel.refusal import Refusal
 from domain.thrones.cases import Case, CaseError, CaseReport, decode_case, run_case
 from domain.thrones.interchange.case_adjudicator import CaseAdjudicator
 from domain.thrones.interchange.case_protocol import Score
+from domain.thrones.interchange.example_cases import case_of
 from domain.thrones.interchange.worked_examples import examples_in, format_of
 from domain.thrones.rulebook import parse_rules
 
@@ -232,11 +233,14 @@ def _split(command: str) -> list[str]:
 
 
 def _decoded(paths: Iterable[Path]) -> Iterator[Case]:
-    """The cases in files; worked examples are in words of their own and are put to nobody."""
+    """The cases in files, and those that worked examples can be made into."""
     for path in paths:
         raw = path.read_bytes()
         try:
-            if not format_of(msgspec.json.decode(raw)):
+            document = msgspec.json.decode(raw)
+            if format_of(document):
+                yield from filter(None, (case_of(*example) for example in examples_in(document)))
+            else:
                 yield decode_case(raw)
         except (CaseError, msgspec.DecodeError, RecursionError) as error:
             raise usage(f"{path} is no case: {error}.") from error

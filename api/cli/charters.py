@@ -24,7 +24,6 @@ from api.cli.place import place
 from api.cli.play import ordered
 from domain.thrones.charter import Charter
 from domain.thrones.charters import SECOND, catalogue, explain_charter
-from domain.thrones.state import State
 
 
 def charter(
@@ -54,10 +53,10 @@ def charter(
 def _of_game(game: str, data: str, store: str, queue: str) -> Charter:
     with place(data, store, queue) as here:
         here.settle(game)
-        state: State = here.desk.line(game).state
-    if not state.charter.edition:
-        raise Failure(USAGE, "not-started", "The game has not begun.")
-    return state.charter
+        agreed = here.desk.agreed(game)
+    if not agreed.edition:
+        raise Failure(USAGE, "not-started", "The game has no charter yet.")
+    return agreed
 
 
 def _list(out: Out) -> None:

@@ -107,7 +107,7 @@ def log(
         end = here.desk.version_of(game, at or None)
         if not 0 <= after <= end:
             raise NoSuchVersion(after, end)
-        prose = Prose(here.desk.edition(here.desk.line(game).state))
+        prose = here.desk.prose(game)
         for entry in here.desk.log(game, caller, after, count, end):
             if json:
                 entries.append(plain(entry))

@@ -12,6 +12,7 @@ from typing import IO, Annotated, Any
 import typer
 
 from api.bundling import bundle
+from api.cli import logs
 from api.cli.arbiter import bench
 from api.cli.common import (
     DISAGREES,
@@ -140,6 +141,7 @@ def export(
     token: TokenText = "",
     as_bundle: Annotated[bool, typer.Option("--bundle", help="One file with log, boards and checkpoints.")] = False,
     at: Moment = "",
+    format: Annotated[str, typer.Option(help="log: as a play-by-mail log, from what everybody knows.")] = "",
     why: Annotated[str, typer.Option(help="Why every secret of a running game is written out; it is recorded.")] = "",
     data: Data = "",
     store: StoreUrl = "",
@@ -155,6 +157,14 @@ def export(
     with place(data, store, queue) as here:
         caller = here.caller(game, seat, token)
         here.settle(game)
+        if _is_log(format):
+            text = logs.as_log(here, game).encode()
+            with _sink(file) as sink:
+                sink.write(text)
+            if file != "-":
+                out.say(f"{game}: {len(text)} bytes in {file}, as a play-by-mail log.")
+            out.document({"game": game, "file": file, "bytes": len(text), "format": format})
+            return
         if at:
             here.desk.version_of(game, at)
         state: State = here.desk.line(game).state
@@ -188,6 +198,13 @@ def export(
     out.document({"game": game, "file": file, "lines": count, "full": full, "player": player})
 
 
+def _is_log(format: str) -> bool:
+    """Whether the format is that of play-by-mail logs. Raises Failure for one that nobody knows."""
+    if format not in ("", "log"):
+        raise usage(f"There is no format {format}; there is: log.", format=format)
+    return format == "log"
+
+
 @contextmanager
 def _sink(file: str) -> Iterator[IO[bytes]]:
     """Where to write. A file is there whole or not at all, and readable by its user only: it may hold secrets."""
@@ -209,13 +226,22 @@ def _sink(file: str) -> Iterator[IO[bytes]]:
 def import_(
     file: Annotated[str, typer.Argument(help="A full export or bundle; - is standard input.", show_default=False)],
     name: Annotated[str, typer.Option("--as", help="Another id for the game.")] = "",
+    format: Annotated[str, typer.Option(help="log: a play-by-mail log of another site.")] = "",
     data: Data = "",
     store: StoreUrl = "",
     queue: QueueUrl = "",
     json: Json = False,
 ) -> None:
-    """Take in an exported game; it goes on where it was. Its seats need new tokens."""
+    """Take in an exported game; it goes on where it was. Its seats need new tokens.
+
+    A play-by-mail log (--format log) becomes a game of ours: what it leaves out is inferred and listed.
+    """
     out = Out(json)
+    if _is_log(format):
+        source = logs.source_of(file)
+        with place(data, store, queue, may_begin=True) as here:
+            logs.take_in(here, out, source, name)
+        return
     with place(data, store, queue, may_begin=True) as here:
         raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
         try:

@@ -11,7 +11,6 @@ from api.errors import Edge
 from api.openapi import IF_NONE_MATCH, Header, describe
 from domain.thrones.charter import ENGINE
 from domain.thrones.charters import Catalogue, Explanation, catalogue, explain_charter
-from domain.thrones.state import State
 
 router = APIRouter()
 
@@ -43,18 +42,18 @@ def charters(request: Request) -> Response:
     ),
 )
 def charter(request: Request, game: str) -> Response:
-    """404 until the game has begun."""
+    """404 until there is one; also of a game whose seats still make the seed."""
     desk = desk_of(request)
     caller_of(request, game)
-    state: State = desk.line(game).state
-    if not state.charter.edition:
-        raise Edge(404, "not-started", "The game has not begun.")
+    agreed = desk.agreed(game)
+    if not agreed.edition:
+        raise Edge(404, "not-started", "The game has no charter yet.")
     as_plain = "text/plain" in request.headers.get("accept", "")
     tag = etag(version_of(request, game, None), "-text" if as_plain else "")
     known = unchanged(request, tag)
     if known is not None:
         return known
-    told = explain_charter(state.charter)
+    told = explain_charter(agreed)
     answer = (
         Response(("\n".join(told.sentences) + "\n").encode(), 200, reading_headers(tag), wire.TEXT)
         if as_plain

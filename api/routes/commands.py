@@ -185,7 +185,7 @@ def _status(desk: Desk, game: str, caller: Caller, inbox: str) -> tuple[wire.Rul
     if stored is None:
         return None, None
     state = desk.line(game).state
-    prose = Prose(desk.edition(state))
+    prose = desk.prose(game)
     house = desk.house_of(state, caller)
     shown = desk.shown(stored, house)
     read = desk.readable(stored, house, prose)

@@ -28,7 +28,6 @@ from api.errors import Edge
 from api.openapi import AT, IF_NONE_MATCH, LAST_EVENT, Header, describe
 from api.routes.proof import EVERY_SECRET, SECRETS, SECRETS_OF_ALL, WHY, write_down
 from api.tokens import ARBITER, ORGANISER, Caller
-from domain.thrones.prose import Prose
 from domain.thrones.state import State
 from events.errors import StoreAway
 from events.export import export_game
@@ -49,7 +48,7 @@ def _rulings(
     """Entries for the caller's eyes, marked as struck out where they were at ``at``."""
     state: State = desk.line(game).state
     house = desk.house_of(state, caller)
-    prose = Prose(desk.edition(state))
+    prose = desk.prose(game)
     struck = desk.struck_out(game, at)
     for stored in desk.store.entries(game, after, count):
         read = desk.marked(game, desk.readable(stored, house, prose), struck)

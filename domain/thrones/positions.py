@@ -29,8 +29,10 @@ from domain.thrones.pieces import (
     CardId,
     Deck,
     HouseId,
+    Unit,
     Units,
     size,
+    unit_type,
 )
 from domain.thrones.procedures.action_phase import ActionPhase
 from domain.thrones.procedures.bidding import ClashOfKings
@@ -172,7 +174,7 @@ def charter_from(
     )
 
 
-def changes_from(charter: Charter) -> dict[str, dict[str, Any]]:
+def changes_from(charter: Charter) -> dict[str, Any]:
     """The fields of a :class:`Partial` that make this charter out of its preset; each is left out when it is empty."""
     base = PRESETS[charter.edition]
     varied = edition_of(charter).variations
@@ -639,6 +641,15 @@ def _named_areas(partial: Partial) -> set[AreaId]:
     return named
 
 
+def _named_units(partial: Partial) -> list[Units]:
+    return [*(force.units for force in partial.units.values()), partial.fight.units if partial.fight else {}]
+
+
+def _is_unit(edition: Edition, unit: Unit) -> bool:
+    """Whether the table plays with such units."""
+    return unit in UNITS and unit_type(unit) in edition.unit_figures
+
+
 def _named_houses(partial: Partial) -> set[HouseId]:
     named = {force.house for force in partial.units.values()} | {*partial.power_tokens.values()}
     named |= {placed.house for placed in partial.orders.values()} | {*partial.tokens.values()}
@@ -655,7 +666,7 @@ def _check_names(partial: Partial, edition: Edition) -> None:
         raise PositionError(f"unknown step {partial.at.step}; known are {', '.join(STEPS)}")
     unknown = sorted(_named_areas(partial) - set(edition.board.areas))
     unknown += sorted((_named_houses(partial) | set(partial.houses)) - set(edition.houses))
-    unknown += sorted({unit for force in partial.units.values() for unit in force.units} - set(UNITS))
+    unknown += sorted({unit for units in _named_units(partial) for unit in units if not _is_unit(edition, unit)})
     unknown += sorted({placed.token for placed in partial.orders.values()} - set(edition.tokens))
     cards = {card for pile in (*partial.hands.values(), *partial.discards.values()) for card in pile}
     unknown += sorted(cards - set(edition.cards))

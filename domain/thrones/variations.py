@@ -411,7 +411,8 @@ def chosen(preset: Preset, words: Mapping[str, str]) -> tuple[Variations, Switch
     for written, word in words.items():
         name = written.replace("_", "-").lower()
         if name not in NAMED:
-            close = difflib.get_close_matches(name[:40], list(NAMED), 3, 0.6)
+            begun = [one for one in NAMED if name and one.startswith(name[:40])]
+            close = list(dict.fromkeys([*begun, *difflib.get_close_matches(name[:40], list(NAMED), 3, 0.6)]))[:3]
             raise Refusal("unknown-switch", unknown=True, switch=written[:40], suggestions=close, known=list(NAMED))
         readings = list(NAMED[name].readings)
         if word not in readings:

@@ -323,8 +323,13 @@ COMMANDS = [
     (("new", "--game", "-x y"), 2, "is not a game id"),
     (("new", "--players", "7"), 3, "not for 7 players"),
     (("new", "--players", "six"), 2, "--players"),
-    (("new", "--switch", "tides=on"), 2, "switches cannot be set so"),
-    (("new", "--switch", "tides-of-battle=maybe"), 2, "switches cannot be set so"),
+    (("new", "--switch", "tides=on"), 2, r"no switch “tides”\. Did you mean tides-of-battle\?"),
+    (("new", "--switch", "tides-of-battle=maybe"), 2, "tides-of-battle cannot be “maybe”"),
+    (("new", "--switch", "house-cards=first"), 3, "needs map = first"),
+    (("new", "--edition", "first-edition", "--players", "6"), 3, "for 3, 4 or 5"),
+    (("new", "--tables", "/nowhere"), 2, "/nowhere: No such file"),
+    (("charter", "--edition", "third"), 2, "There is no edition “third”"),
+    (("charter", "nope"), 2, "There is no game 'nope'"),
     (("new", "--switch", "tides-of-battle"), 2, "NAME=VALUE"),
     (("new", "--seed", "xyz"), 2, "A seed is a number"),
     (("new", "--edition", "third"), 2, "There is no edition “third”"),
@@ -344,7 +349,7 @@ COMMANDS = [
     (("verify", "nope.jsonl"), 2, "There is no file nope.jsonl"),
     (("submit", "/nowhere"), 2, "/nowhere: No such file"),
     (("frobnicate",), 2, "No such command 'frobnicate'"),
-    (("sample", "--players", "2"), 2, "not for 2"),
+    (("sample", "--players", "2"), 3, "not for 2"),
     (("sample", "--temperament", "jolly"), 2, "no temperament 'jolly'"),
     (("trace", "/nowhere"), 2, "There is no file /nowhere"),
     (("cases", "run", "/nowhere"), 2, "There is no file or directory /nowhere"),
@@ -528,6 +533,36 @@ def test_sample(rookery: Rookery) -> None:
     assert "sample-3-4: confirmed" in rookery.at_once("verify", "sample-3-4").out
 
 
+def test_a_first_edition_game_is_like_any_other(rookery: Rookery, tmp_path: Path) -> None:
+    """Played by bots through the store, then read, verified, explained, bundled and imported elsewhere."""
+    own = tmp_path / "own.json"
+    own.write_text(json.dumps({"/links/-": ["crackclaw-point", "the-narrow-sea"]}))
+    charter = ("--edition", "first-edition", "--players", "3", "--switch", "card-return=all", "--tables", own)
+    told = rookery.at_once("sample", *charter, "--seed", "5", "--data", rookery.data, "--game", "first", "--json").json
+    in_process = rookery.at_once("sample", *charter, "--seed", "5", "--json").json
+    assert [told[one] for one in ("winner", "ranking", "entries")] == [
+        in_process[one] for one in ("winner", "ranking", "entries")
+    ]
+    assert "first: confirmed" in rookery.at_once("verify", "first").out
+    explained = rookery.at_once("charter", "first", "--json").json
+    assert (explained["preset"], explained["departures"]) == ("first-edition", ["card-return"])
+    assert explained["own_tables"] == {"/links/-": ["crackclaw-point", "the-narrow-sea"]}
+    assert "Vargo Hoat" in rookery.at_once("show", "first").out
+    log = rookery.at_once("log", "first").out
+    assert "Assumed: " in log
+    assert "1E-WIN" in log
+    why = rookery.at_once("why", "first", "2").out
+    assert "card-return = all" in why
+    assert re.search("^  1E-[A-Z]+-[0-9]+: ", why, re.MULTILINE)
+    bundle = tmp_path / "first.zip"
+    rookery.at_once("export", "first", bundle, "--bundle")
+    assert "confirmed" in rookery.at_once("verify", bundle).out
+    other = Rookery(tmp_path / "other")
+    other.at_once("import", bundle)
+    assert "first: confirmed" in other.at_once("verify", "first").out
+    assert other.at_once("charter", "first", "--json").json == explained
+
+
 def test_sample_starts_nothing(rookery: Rookery) -> None:
     assert "wins in round" in rookery.at_once("sample", "--players", "3", "--seed", "4", "--temperament", "warlike").out
     assert not rookery.data.exists()
@@ -603,14 +638,22 @@ def run_page(rookery: Rookery, page: str, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(tmp_path)
     done = set()
     for language, body in re.findall(r"^```(.+)\n([\s\S]*?)^```$", page, re.MULTILINE):
-        if language.startswith("letter "):
-            Path(language.removeprefix("letter ")).write_text(body)
+        kind, _, file = language.partition(" ")
+        if kind in ("letter", "json") and file:
+            Path(file).write_text(body)
             continue
         for line in body.splitlines():
             words = shlex.split(line.removeprefix("$ rookery "))
             rookery.at_once(*words)
             done.add(words[0])
     return done
+
+
+def test_the_examples_of_the_page_on_charters(
+    rookery: Rookery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (ROOT / "docs/charters.md").read_text(encoding="utf-8")
+    assert run_page(rookery, page, tmp_path, monkeypatch) == {"new", "charter"}
 
 
 def test_the_examples_of_the_readme(rookery: Rookery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -677,6 +677,10 @@ def test_requests_that_go_nowhere_are_told_why(
         ({"players": 3, "colour": "red"}, "wrong-shape"),
         ({"players": 3, "edition": "third"}, "unknown-edition"),
         ({"players": 3, "switches": {"tides": "on"}}, "unknown-switch"),
+        ({"players": 3, "switches": {"raid-orders": "third"}}, "unknown-word"),
+        ({"players": 3, "switches": {"house-cards": "first"}}, "variations-do-not-fit"),
+        ({"players": 3, "tables": {"/houses/stark/supply": 9}}, "own-table-unfit"),
+        ({"players": 6, "edition": "first-edition"}, "wrong-number-of-players"),
         ({"players": 3, "seats": {}}, "wrong-shape"),
         ({"players": 3, "seats": {"one": "stark"}}, "seats-do-not-fit"),
         ({"players": 3, "seats": {"organiser": "stark", "b": "lannister", "c": "baratheon"}}, "bad-seat"),
@@ -689,6 +693,33 @@ def test_requests_that_go_nowhere_are_told_why(
 def test_a_game_that_cannot_be_played_is_not_created(http: httpx.Client, order: dict[str, Any], code: str) -> None:
     answer = http.post("/v1/games", json=order, headers={"Authorization": f"Bearer {OPERATOR}"})
     check_problem(answer, 422, code)
+
+
+def test_a_charter_is_made_of_words_and_told_in_english(http: httpx.Client) -> None:
+    """What the list of charters offers is what a game is made of, and what it says of itself afterwards."""
+    offered = http.get("/v1/charters")
+    words = next(one["words"] for one in offered.json()["presets"] if one["id"] == "mixed-four")
+    order = {
+        "players": 4,
+        "switches": {**words, "raid-orders": "first"},
+        "tables": {"/links/-": ["crackclaw-point", "the-narrow-sea"]},
+        "seed": "0b" * 32,
+    }
+    made = http.post("/v1/games", json=order, headers={"Authorization": f"Bearer {OPERATOR}", "Prefer": "wait=20"})
+    assert made.status_code == 201, made.text
+    game = f"/v1/games/{made.json()['game']}"
+    told = http.get(f"{game}/charter")
+    assert told.json()["preset"] == "mixed-four"
+    assert told.json()["departures"] == ["raid-orders"]
+    assert told.json()["own_tables"] == order["tables"]
+    assert {"ports", "drowned-pyke"} <= set(http.get(game).json()["charter"]["assumed"])
+    text = http.get(f"{game}/charter", headers={"Accept": "text/plain"})
+    assert text.text.splitlines() == told.json()["sentences"]
+    again = http.get(f"{game}/charter", headers={"If-None-Match": told.headers["etag"]})
+    assert again.status_code == 304
+    certificate = http.get(f"{game}/entries/1/certificate").json()
+    assert "raid-orders = first" in certificate["played_by"]
+    assert http.get("/v1/rules/1E-RAID-5").json()["id"] == "1E-RAID-5"
 
 
 # Tokens

@@ -30,10 +30,10 @@ SERVER = "5e" * 32
 class Table:
     """A game that is still to begin."""
 
-    def __init__(self, deal: bool = False) -> None:
+    def __init__(self, deal: bool = False, edition: str = "second-edition") -> None:
         self.desk = desk_on(Store(fakeredis.FakeRedis()))
         self.desk.create(
-            edition="second-edition", players=3, seats=SEATS, game=GAME, seed=SERVER, key="begin", joint=True, deal=deal
+            edition=edition, players=3, seats=SEATS, game=GAME, seed=SERVER, key="begin", joint=True, deal=deal
         )
         adjudicate(self.desk.store, JUDGE, GAME)
 
@@ -163,3 +163,15 @@ def test_a_game_that_is_still_to_begin_can_be_read_moved_and_packed() -> None:
     table.commit("bob", "carol")
     table.open(*SEATS)
     assert table.state.charter.edition
+
+
+def test_seats_read_what_is_agreed_before_they_add_to_the_seed() -> None:
+    table = Table(edition="first-edition")
+    assert table.desk.agreed(GAME).edition == "first-edition"
+    [entry] = table.desk.log(GAME, Caller("public"))
+    assert "First Edition is agreed on" in entry.sentences[0]
+    assert "number of copies of each Westeros card" in entry.sentences[0]
+    table.commit(*SEATS)
+    table.open(*SEATS)
+    assert table.state.charter == table.desk.agreed(GAME)
+    assert table.state.round == 1

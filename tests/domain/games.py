@@ -31,6 +31,9 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }
 """Every switch and its settings, by field name."""
 
+SECOND_CHOICES = CHOICES | {"tiebreak": ("errata", "printed")}
+"""Those that the second edition knows."""
+
 
 class Spec(msgspec.Struct, frozen=True):
     """One random game: its number, its charter and how its bots feel."""
@@ -61,7 +64,7 @@ def spec(number: int) -> Spec:
     chance = random.Random(f"rookery/{number}")
     players = 3 + number % 4
     houses = tuple(sorted(SECOND_EDITION.players(players).houses))
-    settings = {name: chance.choice(values) for name, values in CHOICES.items()}
+    settings = {name: chance.choice(values) for name, values in SECOND_CHOICES.items()}
     settings["tides_of_battle"] = ("off", "on")[number // 4 % 2]
     switches = Switches() if number % 16 < 4 else Switches(**settings)  # type: ignore[arg-type]  # settings are legal
     temperaments = tuple(chance.choice(sorted(TEMPERAMENTS)) for _ in houses)

@@ -19,7 +19,7 @@ from domain.kernel.decision import Decision
 from domain.kernel.refusal import Refusal
 from domain.thrones import commands as c
 from domain.thrones import facts as f
-from domain.thrones.charter import AS_PRINTED, Variations
+from domain.thrones.charter import AS_PRINTED, Switches, Variations
 from domain.thrones.editions.composed import CORRESPONDENCES, edition_of
 from domain.thrones.editions.second import SECOND_EDITION
 from domain.thrones.evolve import EVOLVERS, _nothing, evolve
@@ -40,9 +40,9 @@ SHARED = frozenset(rule for rule, found in CORRESPONDENCES.items() if found == "
 """Conventions that both editions are played by."""
 
 
-def citable(variations: Variations) -> frozenset[str]:
+def citable(variations: Variations, switches: Switches) -> frozenset[str]:
     """What may be cited at a table: one book where all goes by one, both where they are mixed."""
-    if variations == AS_PRINTED:
+    if variations == AS_PRINTED and switches.tiebreak != "first-edition":
         return BOOKS["second-edition"]
     if variations == FIRST_EDITION:
         return BOOKS["first-edition"] | SHARED
@@ -183,7 +183,7 @@ class Properties:
         self.round = 0
         self.edition = edition_of(game.charter)
         self.places: dict[str, Any] = {area.id: msgspec.to_builtins(area) for area in self.edition.tables.areas}
-        self.citable = citable(self.edition.variations)
+        self.citable = citable(self.edition.variations, game.charter.switches)
 
     def check(self, entry: Entry) -> None:
         facts = self._round_trip(entry)

@@ -69,6 +69,7 @@ def test_houses_begin_as_their_start_cards_say() -> None:
     assert state.tracks["kings-court"] == (LANNISTER, STARK, BARATHEON, GREYJOY, TYRELL)
     assert state.neutral == {"kings-landing": 5, "the-eyrie": 6, "sunspear": 5}
     assert (state.threat, state.round, state.garrisons) == (0, 1, {})
+    assert [fact.threat for fact in scene.of(f.ThreatMoved)] == [0]
     assert sorted(state.hidden.decks) == ["westeros-1", "westeros-2", "westeros-3"]
     scene.citing("1E-SETUP-1", "1E-SETUP-2", "1E-SETUP-4", "1E-SETUP-5", "1E-SETUP-6", "1E-SETUP-7")
     scene.citing("1E-COMP-1", "1E-COMP-2", "1E-COMP-3", "1E-LIM-2", "1E-NEUT-1", "1E-COK-9")

@@ -8,14 +8,17 @@ import msgspec
 import pytest
 
 from domain.kernel.bots import any_answer
+from domain.thrones.charter import Switches
+from domain.thrones.editions.composed import edition_of
 from domain.thrones.editions.second import SECOND_EDITION
-from domain.thrones.positions import STEPS, Fight, Partial, PositionError, Where, complete
+from domain.thrones.positions import STEPS, Fight, Partial, PositionError, Where, changes_from, complete
 from domain.thrones.ruleset import THRONES
 from domain.thrones.start import Start
 from domain.thrones.state import Force, PlacedOrder, State
+from domain.thrones.variations import PRESETS
 
 STARK_AT_HOME = {"winterfell": Force("stark", {"footman": 1}), "moat-cailin": Force("stark", {"knight": 2})}
-FIGHT = Fight(attacker="greyjoy", defender="stark", area="moat-cailin", origin="seagard", units={"knight": 1})
+FIGHT = Fight(attacker="lannister", defender="stark", area="moat-cailin", origin="seagard", units={"knight": 1})
 
 
 def completed(partial: Partial) -> State:
@@ -31,8 +34,8 @@ def standing_at(step: str) -> Partial:
     units = {**STARK_AT_HOME, "karhold": Force("stark", {"footman": 1})}
     if step.startswith("combat/"):
         settled = step in ("combat/casualties", "combat/retreat")
-        cards = {"greyjoy": "euron-crows-eye", "stark": "greatjon-umber"} if step not in EARLY else {}
-        fight = msgspec.structs.replace(FIGHT, winner="greyjoy" if settled else "", cards=cards)
+        cards = {"lannister": "tywin-lannister", "stark": "greatjon-umber"} if step not in EARLY else {}
+        fight = msgspec.structs.replace(FIGHT, winner="lannister" if settled else "", cards=cards)
         return Partial(at=Where(step), units=units, fight=fight)
     return Partial(at=Where(step), units=units, orders={} if step == "planning" else orders)
 
@@ -40,20 +43,75 @@ def standing_at(step: str) -> Partial:
 EARLY = ("combat/support", "combat/cards")
 
 
+@pytest.mark.parametrize("preset", sorted(PRESETS))
 @pytest.mark.parametrize("step", STEPS)
-def test_a_completed_position_goes_on_to_the_end_of_the_game(step: str) -> None:
-    whole = complete(standing_at(step), "second-edition")
+def test_a_completed_position_goes_on_to_the_end_of_the_game(step: str, preset: str) -> None:
+    whole = complete(standing_at(step), preset)
     charter = msgspec.structs.replace(whole.state.charter, chance="seeded")
     command = Start(charter, seed="5a" * 32, position=whole.state, hidden=whole.hidden, reason="test")
     state = THRONES.decide(THRONES.blank(), command).state
     assert state.is_over or THRONES.decisions(state)
-    chance = random.Random(step)
+    chance = random.Random(f"{preset} {step}")
     for _ in range(4000):
         if state.is_over:
             break
         state = THRONES.decide(state, any_answer(THRONES.decisions(state), chance.randrange)).state
     assert state.is_over
     assert state.round <= 10
+
+
+@pytest.mark.parametrize("preset", sorted(PRESETS))
+def test_a_position_is_played_by_the_preset_that_is_named(preset: str) -> None:
+    state = complete(Partial(), preset).state
+    base = PRESETS[preset]
+    assert (state.charter.edition, state.charter.switches) == (preset, base.switches)
+    edition = edition_of(state.charter)
+    assert edition.variations == base.variations
+    assert state.houses == tuple(sorted(edition.players(edition.player_counts[-1]).houses))
+    assert state.threat == edition.constants.threat_start
+    assert bool(state.garrisons) is (base.variations.garrisons == "on")
+    assert all(len(hand) == 7 and set(hand) <= set(edition.cards) for hand in state.hands.values())
+
+
+def test_a_preset_may_be_changed_word_by_word_and_in_its_tables() -> None:
+    changed = Partial(
+        switches={"tides-of-battle": "on"},
+        variations={"victory": "six", "house-cards": "second"},
+        tables={"/constants/starting_power": 7},
+    )
+    state = complete(changed, "first-edition").state
+    edition = edition_of(state.charter)
+    assert state.charter.switches == Switches(tiebreak="first-edition", tides_of_battle="on")
+    assert (edition.constants.victory_areas, edition.constants.starting_power) == (6, 7)
+    assert set(state.power.values()) == {7}
+    assert "doran-martell" not in edition.cards and "roose-bolton" in state.hands["stark"]
+    changes = changes_from(state.charter)
+    assert changes == {
+        "switches": {"tides-of-battle": "on"},
+        "variations": {"house-cards": "second", "victory": "six"},
+        "tables": {"/constants/starting_power": 7},
+    }
+    again = complete(Partial(**changes), "first-edition")
+    assert again.state == state
+
+
+@pytest.mark.parametrize(
+    ("preset", "partial"),
+    [
+        ("third-edition", Partial()),
+        ("first-edition", Partial(variations={"weather": "fine"})),
+        ("first-edition", Partial(variations={"victory": "one"})),
+        ("second-edition", Partial(switches={"tiebreak": "chance"})),
+        ("second-edition", Partial(variations={"house-cards": "first"})),
+        ("first-edition", Partial(tables={"/constants/castles": 3})),
+        ("first-edition", Partial(units={"the-boneway": Force("stark", {"footman": 1})})),
+        ("first-edition", Partial(units={"winterfell": Force("stark", {"siege-engine": 1})})),
+        ("first-edition", Partial(decks={"wildling": ("mammoth-riders",)})),
+    ],
+)
+def test_what_no_table_plays_is_an_error(preset: str, partial: Partial) -> None:
+    with pytest.raises(PositionError):
+        complete(partial, preset)
 
 
 def test_the_facts_of_a_start_lead_to_its_state() -> None:

@@ -14,7 +14,7 @@ from domain.thrones.commands import HouseAnswer
 from domain.thrones.editions.composed import edition_of
 from domain.thrones.notation import Lexicon, canonical_answer, format_answer, lexicon, parse
 from domain.thrones.variations import BY_NAME, FIRST_EDITION, unmet, words_of
-from tests.domain.games import CHOICES, Spec, play, spec, spec_of_variations
+from tests.domain.games import SECOND_CHOICES, Spec, play, spec, spec_of_variations
 from tests.domain.properties import Reached, check_game
 
 ROOT = Path(__file__).parents[2]
@@ -38,7 +38,7 @@ def test_properties_hold_at_every_entry(first: int) -> None:
 def test_the_games_mix_player_counts_and_switches() -> None:
     charters = [spec(number).charter for number in range(GAMES)]
     assert {len(charter.houses) for charter in charters} == {3, 4, 5, 6}
-    for name, settings in CHOICES.items():
+    for name, settings in SECOND_CHOICES.items():
         assert {getattr(charter.switches, name) for charter in charters} == set(settings)
     for players in (3, 4, 5, 6):
         tides = {charter.switches.tides_of_battle for charter in charters if len(charter.houses) == players}

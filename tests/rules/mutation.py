@@ -64,7 +64,12 @@ STAGES_FIRST = (
 """What is run against a mutant, the quickest first, until something fails."""
 
 
-SLOW = ("tests/domain/test_options.py", "tests/domain/test_properties.py", "tests/domain/test_traces.py")
+SLOW = (
+    "tests/domain/test_options.py",
+    "tests/domain/test_properties.py",
+    "tests/domain/test_traces.py",
+    "tests/domain/test_first_edition_battle.py::test_random_games",
+)
 """Tests that are not run for a rule just because they carry it."""
 
 

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from domain.thrones.editions.composed import compose
 from domain.thrones.rulebook import Rule, cited_in, parse_rules
+from domain.thrones.variations import BY_SWITCH, FIRST_EDITION, MIXED_FOUR, VARIATIONS, second_alone
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs/rules/first-edition.md").read_text(encoding="utf-8")
@@ -132,3 +134,33 @@ def test_the_notes_cite_rules_that_exist_and_list_what_is_shared() -> None:
     assert sorted(listed) == sorted(rule for rule, found in LAW.items() if found == "shared")
     for word in ("shared", "second"):
         assert f"`{word}` ({sum(found == word for found in LAW.values())})" in notes
+
+
+# Tables that mix the books
+
+
+def test_what_only_the_second_edition_has_belongs_to_a_variation_that_brings_it() -> None:
+    alone = {rule for one in VARIATIONS for rule in one.alone} | set(BY_SWITCH)
+    assert {LAW[rule] for rule in alone} == {"second"}
+    notes = (ROOT / "docs/rules/first-edition-notes.md").read_text(encoding="utf-8")
+    table = notes.split("| cited only if | rules |")[1].split("\n\n")[0]
+    listed: set[str] = set()
+    for first, last in re.findall(r"(2E-[A-Z]+-\d+)(?: to (2E-[A-Z]+-\d+))?", table.split("| `map`")[0]):
+        numbers = range(int(first.split("-")[2]), int((last or first).split("-")[2]) + 1)
+        listed |= {f"2E-{chapter(first)}-{number}" for number in numbers}
+    assert alone - set(BY_SWITCH) <= listed
+
+
+def test_a_rule_is_cited_where_its_subject_is_played() -> None:
+    first, mixed = compose(FIRST_EDITION).law, compose(MIXED_FOUR).law
+    assert mixed.cite(["2E-SET-10", "2E-SET-12"]) == ("1E-SETUP-5", "1E-SETUP-7", "2E-SET-12")
+    assert first.cite(["2E-SET-10", "2E-SET-12"]) == ("1E-SETUP-5", "1E-SETUP-7")
+    assert mixed.cite(["2E-WES-8"]) == ("2E-WES-8",) and mixed.cite(["2E-DP-26"]) == ("2E-DP-26",)
+    assert mixed.cite(["2E-TRK-7", "2E-COK-7"]) == ("1E-COK-6",), "stars by the first book"
+    assert second_alone(FIRST_EDITION) == set(BY_SWITCH)
+
+
+def test_a_last_citation_is_never_lost() -> None:
+    for rule, found in LAW.items():
+        cited = compose(FIRST_EDITION).law.cite([rule])
+        assert cited and (found != "second" or cited == (rule,))

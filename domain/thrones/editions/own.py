@@ -22,11 +22,11 @@ def problems_of(tables: Tables, written: Any, base: Tables) -> Iterator[str]:
     yield from _unknown_fields(written, msgspec.json.decode(msgspec.json.encode(tables)), "")
     yield from _numbers(written, "")
     yield from _twice(tables)
+    yield from _without_rules(tables, base)
     yield from _board(tables)
     yield from _houses(tables)
     yield from _players(tables)
     yield from _pieces(tables)
-    yield from _without_rules(tables, base)
 
 
 def _unknown_fields(written: Any, read: Any, path: str) -> Iterator[str]:

@@ -25,7 +25,7 @@ from domain.thrones.cases import (
     Step,
     answers_of,
     as_asked,
-    check_case,
+    check_words,
     fragment,
     in_order,
     moments_of,
@@ -229,7 +229,7 @@ def put(case: Case, other: Introduction) -> Generator[AnyRequest, AnyReply, Scor
     Raises :class:`CaseError` for a case that our own engine cannot follow, :class:`Broken` for a reply of the wrong
     kind.
     """
-    check_case(case)
+    check_words(case)
     try:
         whole = complete(case.position, case.edition)
         moments = list(moments_of(case, whole))

@@ -57,7 +57,7 @@ ENGINE_STEPS = (
 )
 SET_UPS = ENGINE_STEPS[:3]
 OWN_STEPS = {
-    "planning": ("assign-orders",),
+    "planning": ("assign-orders", "reveal-orders"),
     "action/consolidate": ("consolidate",),
     "action/clean-up": ("clean-up",),
     "westeros": ("draw",),
@@ -606,6 +606,8 @@ class Example:
         self.submissions: list[Any] = []
         self.answered: list[tuple[Json, State, c.HouseAnswer]] = []
         self.refusal: Refusal | None = None
+        self.partial: Partial | None = None
+        self.commands: list[tuple[Command, tuple[Fact, ...]]] = []
         self.own_steps: set[str] = set()
 
     @cached_property
@@ -711,17 +713,22 @@ class Example:
 
     def _start_from(self, partial: Partial) -> None:
         """Start from a position, completed by the rule of docs/positions.md."""
+        self.partial = partial
         try:
             whole = complete(partial, self.preset)
         except PositionError as error:
             raise CaseError(f"{self.example['id']}: {error}") from error
         self.notes += whole.notes
-        self.own_steps = {*partial.westeros_cards.values(), *OWN_STEPS.get(partial.at.step, ())}
+        self.own_steps = self._steps_of(partial)
         command = Start(whole.state.charter, position=whole.state, hidden=whole.hidden, reason=self.example["id"])
         ruling = self.decide(THRONES.blank(), command)
         number = next(i for i, fact in enumerate(ruling.facts) if isinstance(fact, f.HiddenStated)) + 1
         self.before = _folded(THRONES.blank(), ruling.facts[:number])
         self._take(self.before, ruling.facts[number:], ruling.state)
+
+    def _steps_of(self, partial: Partial) -> set[str]:
+        """Steps that belong to the position: it is compared as it is after them."""
+        return {*partial.westeros_cards.values(), *OWN_STEPS.get(partial.at.step, ())}
 
     def _start_game(self, setup: Json) -> None:
         setup = dict(setup)
@@ -740,6 +747,12 @@ class Example:
         ruling = self.decide(THRONES.blank(), command)
         self.before = THRONES.blank()
         self._take(self.before, ruling.facts, ruling.state)
+
+    def rule(self, command: Command) -> None:
+        """Rule on a command in the state at hand, and take the ruling over."""
+        ruling = self.decide(self.state, command)
+        self.commands.append((command, ruling.facts))
+        self._take(self.state, ruling.facts, ruling.state)
 
     def _take(self, state: State, facts: Sequence[Fact], after: State) -> None:
         """Take a ruling over: ``shown`` is the position before the game went on to another step."""
@@ -795,14 +808,14 @@ class Example:
             answer = next(one for one in read_answers(action, self.state) if one.house == answer.house)
             self.answered.append((action, self.state, answer))
             try:
-                ruling = self.decide(self.state, answer)
+                self.rule(answer)
             except Refusal as refusal:
                 if not self._expects_refusal():
                     raise
                 self.refusal = refusal
+                self.commands.append((answer, ()))
                 self.submissions.append({"rejected": list(refusal.rules)})
                 return
-            self._take(self.state, ruling.facts, ruling.state)
         self.submissions.append({"accepted": True})
 
     def _was_forced(self, answer: c.HouseAnswer) -> bool:
@@ -811,13 +824,13 @@ class Example:
 
     def _come_to(self, answer: c.HouseAnswer) -> None:
         """Wait for the decision, unless a refusal is expected and it never comes."""
-        kept = (self.state, self.shown, self.last, list(self.facts), list(self.notes))
+        kept = (self.state, self.shown, self.last, list(self.facts), list(self.notes), list(self.commands))
         try:
             self._wait_for(answer)
         except Disagreement:
             if not self._expects_refusal():
                 raise
-            self.state, self.shown, self.last, self.facts, self.notes = kept
+            self.state, self.shown, self.last, self.facts, self.notes, self.commands = kept
 
     def _expects_refusal(self) -> bool:
         """Whether the submission under way, or the last one, is expected to be refused."""
@@ -846,8 +859,7 @@ class Example:
         if not owed:
             raise Disagreement("nobody is asked any more")
         self.notes.append(f"default: {owed[0].player} {owed[0].kind}")
-        ruling = self.decide(self.state, PassDeadline(player=owed[0].player))
-        self._take(self.state, ruling.facts, ruling.state)
+        self.rule(PassDeadline(player=owed[0].player))
 
     def _run_on(self) -> None:
         """A combat whose outcome is expected goes on to its end by defaults."""

@@ -123,39 +123,58 @@ class FirstExample(Example):
             self._resolve({"do": name, "card": card_named(self.edition, actions[0]["card"])})
         elif name == "support":
             self._call_for_support(actions)
-        elif name == "consolidate" and not {"house", "area", "from"} & set(actions[0]):
-            _only(actions[0])
-            if not any(isinstance(fact, f.StepBegan) and fact.step == "consolidate" for fact in self.facts):
-                raise Disagreement("the step of Consolidate Power does not come")
+        elif name == "consolidate" and self._is_at_once(actions[0]):
+            self._consolidate(actions[0])
         elif name == "take-power":
-            raise CaseError("take-power is tried, and is no decision")
+            facts, self.shown = self._taken(actions[0])
+            self.facts += facts
         else:
             for answer in self.read_first(actions, self.state):
                 self._give(answer, actions)
+
+    def _is_at_once(self, action: Json) -> bool:
+        """Whether nobody is asked: the whole step is meant, or all Houses consolidate together."""
+        return self.edition.variations.consolidate_orders == "first" or not {"house", "area", "from"} & set(action)
+
+    def _consolidate(self, action: Json) -> None:
+        """The step comes, once everything before it is answered; an order that is named brings its Power."""
+        _only(action, "house", "area", "from")
+        self._resolve({"do": "resolve-westeros-card", "card": "consolidate"})
+        area = action.get("area", action.get("from"))
+        spent = [(fact.house, fact.area) for fact in self.facts if isinstance(fact, f.OrderResolved)]
+        if area is not None and not any(area == one and action.get("house", house) == house for house, one in spent):
+            raise Disagreement(f"nobody consolidates in {area}")
+
+    def _steps_of(self, partial: Partial) -> set[str]:
+        """An example that consolidates after raids or marches is about the position after all of them."""
+        found = super()._steps_of(partial)
+        last = self.actions[-1]["do"] if self.actions else ""
+        return found | ({"raid", "march", "consolidate"} if last == "consolidate" else set())
 
     def read_first(self, actions: Sequence[Json], state: State) -> list[c.HouseAnswer]:
         """The answers of a group of actions."""
         name = actions[0]["do"]
         if name not in READERS:
             raise CaseError(f"unknown action {name}")
+        for action in actions:
+            _check_places(action, self.edition)
         return READERS[name](actions, state, self.edition)
 
     def _give(self, answer: c.HouseAnswer, actions: Sequence[Json] = ()) -> None:
         """Give an answer when it is asked for. What the rules have done already, as the only thing to do, counts."""
-        if self._has_happened(answer):
-            return
-        try:
-            self._wait_for(answer)
-        except Disagreement:
+        for _ in range(MOST_DEFAULTS):
             if self._has_happened(answer):
                 return
-            raise
+            owed = THRONES.decisions(self.state)
+            if not owed or any((one.player, one.kind) == (answer.house, answer.kind) for one in owed):
+                break
+            self._default()
+        self._wait_for(answer)
         if actions:
             # What an action leaves out, such as the embattled area, is read at the moment of its decision.
             answer = next(one for one in self.read_first(actions, self.state) if one.house == answer.house)
             self.answered.append((actions[0], self.state, answer))
-        ruling = self.decide(self.state, answer)
-        self._take(self.state, ruling.facts, ruling.state)
+        self.rule(answer)
 
     def _take(self, state: State, facts: Sequence[Fact], after: State) -> None:
         super()._take(state, facts, after)
@@ -176,6 +195,7 @@ class FirstExample(Example):
         waiting: dict[str, dict[str, str]] = {}
         for action in actions:
             _only(action, "house", "from", "side")
+            _check_places(action, self.edition)
             waiting.setdefault(action["house"], {})[action["from"]] = action["side"]
         for _ in range(MOST_DEFAULTS):
             waiting = {house: orders for house, orders in waiting.items() if not self._counts(orders)}
@@ -190,8 +210,7 @@ class FirstExample(Example):
                 continue
             answer = supporting(asked, waiting.pop(asked.player), self.state)
             self.answered.append((actions[0], self.state, answer))
-            ruling = self.decide(self.state, answer)
-            self._take(self.state, ruling.facts, ruling.state)
+            self.rule(answer)
             if not waiting:
                 return
         raise Disagreement(f"{', '.join(sorted(waiting))} cannot support")
@@ -210,16 +229,20 @@ class FirstExample(Example):
         for one in THRONES.decisions(self.state):
             if one.kind == "house-card" and one.player in cards:
                 self.notes.append(f"card: {one.player} plays {cards[one.player]}")
-                ruling = self.decide(self.state, c.HouseCardChoice(one.player, self._embattled, cards[one.player]))
-                self._take(self.state, ruling.facts, ruling.state)
+                self.rule(c.HouseCardChoice(one.player, self._embattled, cards[one.player]))
                 return
         super()._default()
 
     def _go_on(self) -> None:
-        """A battle of which later values are expected goes on, by defaults, until they are there."""
+        """A battle of which later values are expected goes on, by defaults: to its end, or only to what comes next."""
         values = self.expected.get("values", {})
         names = {name.split("-", 1)[-1] for name in values} | {*values}
-        while self.state.combat is not None and names & LATE:
+        wanted = [kind for name, kind in LATE.items() if name in names]
+        while self.state.combat is not None and wanted:
+            if "next_step" in self.expected and all(
+                any(isinstance(one, kind) for one in self.facts) for kind in wanted
+            ):
+                break
             self._default()
         while any(one.kind == "neutral-support" for one in THRONES.decisions(self.state)):
             self._default()
@@ -262,14 +285,23 @@ class FirstExample(Example):
 
     def _take_power(self, action: Json) -> Refusal | None:
         """Whose token comes when a House gains Power: its colour is not said by any answer, so the rule is asked."""
-        _only(action, "house", "colour")
-        unknown = {action["house"], action["colour"]} - {*self.state.houses}
-        if unknown:
-            raise CaseError(f"unknown: {', '.join(sorted(unknown))}")
-        game = THRONES.rules_of(self.shown).game(self.shown)
-        game.gain_power(action["house"], 1, *self.example.get("rules", ()))
-        taken = [house for house in game.state.houses if game.state.pool(house) < self.shown.pool(house)]
+        _only(action, "house", "colour", "count")
+        _, state = self._taken({**action, "colour": action["house"]})
+        taken = [house for house in state.houses if state.pool(house) < self.shown.pool(house)]
+        if action["colour"] not in state.houses:
+            raise CaseError(f"unknown: {action['colour']}")
         return None if taken == [action["colour"]] else Refusal("not-a-token-of-this-house", ("1E-LIM-5",))
+
+    def _taken(self, action: Json) -> tuple[tuple[Fact, ...], State]:
+        """A House takes Power from its Pool."""
+        house = action["house"]
+        if house not in self.state.houses:
+            raise CaseError(f"unknown: {house}")
+        if action.get("colour", house) != house:
+            raise Disagreement(f"{house} takes tokens of its own colour only")
+        game = self.game
+        game.gain_power(house, action.get("count", 1), "2E-GEN-8")
+        return tuple(game.facts), game.state
 
     def _moment(self, action: Json) -> tuple[State, c.HouseAnswer, c.HouseAnswer | None]:
         """The state in which an action is tried: where its decision is open, latest first, else where it will be.
@@ -294,7 +326,8 @@ class FirstExample(Example):
 
     def _later(self, action: Json, tried: c.HouseAnswer) -> tuple[State, c.HouseAnswer, c.HouseAnswer | None]:
         """Where the decision comes when the others answer by their defaults; in this round, or never."""
-        kept = (self.state, self.shown, self.last, list(self.facts), list(self.notes), list(self.steps))
+        kept = (self.state, self.shown, self.last, list(self.facts), list(self.notes))
+        steps, commands = list(self.steps), list(self.commands)
         try:
             for _ in range(MOST_DEFAULTS):
                 if (
@@ -311,13 +344,21 @@ class FirstExample(Example):
                 if found is not None:
                     return self.state, found, None
         finally:
-            self.state, self.shown, self.last, self.facts, self.notes, self.steps = kept
+            self.state, self.shown, self.last, self.facts, self.notes = kept
+            self.steps, self.commands = steps, commands
         return self.state, tried, None
+
+    def asked_here(self, action: Json) -> c.HouseAnswer | None:
+        """What is tried, as an answer, where it is asked for in the state reached."""
+        if action.get("do") not in (*READERS, "support") or action["do"] == "muster":
+            return None
+        return self._asked_in(action, self.state)
 
     def _tried(self, action: Json, state: State) -> list[c.HouseAnswer]:
         if action["do"] != "support":
             return self.read_first([action], state)
         _only(action, "house", "from", "side")
+        _check_places(action, self.edition)
         for one in THRONES.decisions(state):
             if one.kind in SUPPORT and one.player == action["house"]:
                 return [supporting(one, {action["from"]: action["side"]}, state)]
@@ -338,9 +379,16 @@ class FirstExample(Example):
 
 
 SUPPORT = ("support", "neutral-support")
-LATE = {"winner", "loser", "casualties", "final-strength", "house-cards-played", "retreat"}
+LATE: dict[str, type[Fact]] = {
+    "winner": f.CombatDecided,
+    "loser": f.CombatDecided,
+    "final-strength": f.CombatDecided,
+    "casualties": f.CasualtiesCounted,
+    "house-cards-played": f.HouseCardsRevealed,
+}
+"""Values that are there once a battle has come so far."""
 EARLY = {"initial-strength", "support"}
-"""Values that are there once a battle is over, and once all support is declared."""
+"""Values that are there once all support is declared."""
 
 
 def _same_question(one: c.HouseAnswer, other: c.HouseAnswer) -> bool:
@@ -351,6 +399,18 @@ def _only(action: Mapping[str, Any], *names: str) -> None:
     strange = sorted(set(action) - {"do", *names})
     if strange:
         raise CaseError(f"{action['do']}: not understood: {', '.join(strange)}")
+
+
+def _check_places(action: Json, edition: Edition) -> None:
+    """Raise a :class:`CaseError` for areas and Houses that do not exist."""
+    areas = [action[key] for key in ("from", "to", "area", "place", "target") if action.get(key)]
+    areas += [*action.get("targets", ()), *(move.get("to", "") for move in action.get("moves", ()))]
+    unknown = [area for area in areas if area not in edition.board]
+    unknown += [
+        action[key] for key in ("house", "side", "colour") if key in action and action[key] not in edition.houses
+    ]
+    if unknown:
+        raise CaseError(f"{action['do']}: unknown: {', '.join(map(str, unknown))}")
 
 
 def _grouped(actions: Sequence[Json]) -> Iterator[list[Json]]:
@@ -507,7 +567,8 @@ def _card(actions: Sequence[Json], state: State, edition: Edition) -> list[c.Hou
 def _retreat(actions: Sequence[Json], state: State, edition: Edition) -> list[c.HouseAnswer]:
     (action,) = actions
     _only(action, "house", "from", "to")
-    return [c.RetreatArea(action["house"], state.combat.area if state.combat else action["from"], action["to"])]
+    area = action.get("from", state.combat.area if state.combat else "")
+    return [c.RetreatArea(action["house"], area, action["to"])]
 
 
 def _consolidate(actions: Sequence[Json], state: State, edition: Edition) -> list[c.HouseAnswer]:
@@ -540,6 +601,7 @@ class Reading:
     def __init__(self, example: Json, edition: Edition, actions: Sequence[Json], trials: Sequence[Json]) -> None:
         self.setup: Json = dict(example.get("setup", {}))
         self.expected: Json = example.get("expected", {})
+        self.assumed: list[str] = [str(one) for one in example.get("assumed", ())]
         self.edition = edition
         self.actions = actions
         self.trials = trials
@@ -565,6 +627,7 @@ class Reading:
         if setup:
             raise CaseError(f"set-up not understood: {', '.join(sorted(setup))}")
         self._stand()
+        self._room_for_orders()
         self._clear(houses)
         return Partial(**{name: value for name, value in given.items() if value is not None})
 
@@ -622,14 +685,30 @@ class Reading:
         if "reachable" in self.expected:
             first = "march"
         step = STEP_OF_ACTION.get(first, "planning")
+        last = ""
+        if step in ("action/raid", "action/march"):
+            last = self._before_first()
         if first == "retreat":
-            self._beaten(next(one for one in (*self.actions, *self.trials) if one["do"] == "retreat"))
+            legal = [one for one in self.expected.get("legal", ()) if one.get("do") == "retreat"]
+            ways = {one["to"] for one in (*self.actions, *legal) if one["do"] == "retreat"}
+            self._beaten(next(one for one in (*self.actions, *self.trials) if one["do"] == "retreat"), ways)
         elif len(self.cards) == 2 and first in ("", "play-card"):
             step = "combat/cards"
             self._battle()
-        elif first == "assign":
-            self._room_for_orders()
-        self.given["at"] = Where(step)
+        self.given["at"] = Where(step, last=last)
+
+    def _before_first(self) -> str:
+        """The House whose turn has just been, so that the first that acts is asked first; none for the first House."""
+        actor = next((one["house"] for one in (*self.actions, *self.trials) if "house" in one), "")
+        table = self.edition.players(len(self.given["houses"])).influence["iron-throne"]
+        named = self.given["tracks"].get("iron-throne", ())
+        holder = self.given["tokens"].get(TOKENS["iron-throne"], "")
+        order = [*(named or ([holder] if holder else []))]
+        order += [house for house in table if house not in order]
+        if actor not in order or actor == order[0]:
+            return ""
+        self.notes.append(f"{actor} has the turn")
+        return str(order[order.index(actor) - 1])
 
     def _bidding(self, bid: Json) -> None:
         track = bid.get("track", "wildlings" if bid["do"] == "bid" else "iron-throne")
@@ -653,13 +732,13 @@ class Reading:
         said = ", ".join(f"{house} {bid}" for house, bid in self.bids.items())
         self.notes.append(f"the wildlings have won at {self.given['threat']}, so that this is owed; bids: {said}")
 
-    def _beaten(self, retreat: Json) -> None:
+    def _beaten(self, retreat: Json, ways_back: set[str]) -> None:
         """A battle just lost in an area: by whom, and where the attack came from, is made up where nobody says it."""
         house, area = retreat["house"], retreat["from"]
         ways = self._ways(area)
         enemies = [one for one in ways if one in self.given["units"] and self.given["units"][one].house != house]
         free = [one for one in ways if one not in self.areas and not self.edition.board[one].home]
-        origin = next((one for one in (*enemies, *free) if one != retreat["to"]), None)
+        origin = next((one for one in (*enemies, *free) if one not in ways_back), None)
         if origin is None:
             raise CaseError(f"where was {area} attacked from?")
         held = self.given["units"].get(origin)
@@ -676,7 +755,7 @@ class Reading:
     def _battle(self) -> None:
         """A battle of which the cards are said: the outcome that is expected, or said in words, is brought by units."""
         attacker, defender = self.cards
-        winner = self.expected.get("values", {}).get("winner")
+        winner = self.expected.get("values", {}).get("winner", self._said_winner())
         if winner is not None and winner not in self.cards:
             raise CaseError(f"{winner} does not fight")
         area, origin = self._field()
@@ -687,6 +766,11 @@ class Reading:
             f"{house} {' '.join(f'{n} {unit}' for unit, n in units[house].items())}" for house in self.cards
         )
         self.notes.append(f"a battle in {area}, attacked from {origin}: {told}")
+
+    def _said_winner(self) -> str | None:
+        """Who wins by what the example assumes in words."""
+        said = " ".join(self.assumed).lower().replace(" ", "-")
+        return next((house for house in self.cards if f"{house}-wins" in said), None)
 
     def _field(self) -> tuple[str, str]:
         """Two areas next to each other that nobody names, that are nobody's home and have nothing to lose."""

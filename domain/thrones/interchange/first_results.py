@@ -383,10 +383,11 @@ def read_counted(text: str) -> Units:
 
 def _to_remove(happened: Played, said: Mapping[str, Any]) -> int:
     """How many units a House over its limit must give up."""
-    for state in happened.steps:
-        for one in THRONES.decisions(state):
-            if one.kind == "reconcile-supply" and one.player == said["house"]:
-                return sum(size(units) for units in one.default.units.values())
+    asked = [one.default for state in happened.steps for one in THRONES.decisions(state)]
+    forced = [fact.answer for fact in happened.facts if isinstance(fact, Answered) and fact.how == "forced"]
+    for answer in (*asked, *forced):
+        if isinstance(answer, c.ReconcileSupply) and answer.house == said["house"]:
+            return sum(size(units) for units in answer.units.values())
     return 0
 
 
@@ -437,6 +438,8 @@ def _icons(field: str) -> Callable[[Played, Mapping[str, Any]], int]:
     def found(happened: Played, said: Mapping[str, Any]) -> int:
         game, area = _game(happened), said["area"]
         house = said.get("house")
+        if area not in happened.setup.get("areas", {}) and not house:
+            return int(getattr(game.board[area], field))
         controller = game.controller(area)
         if controller is None or (house and controller != house):
             return 0

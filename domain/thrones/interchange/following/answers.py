@@ -74,6 +74,16 @@ class Pages:
 MARCHES = (r.Marched, r.OrderGivenUp)
 
 
+def is_march(record: r.AnyRecord) -> bool:
+    """A march, or a March order given up."""
+    return isinstance(record, r.Marched) or (isinstance(record, r.OrderGivenUp) and record.order.startswith("march"))
+
+
+def is_raid(record: r.AnyRecord) -> bool:
+    """A raid, or a Raid order given up."""
+    return isinstance(record, r.Raided) or (isinstance(record, r.OrderGivenUp) and record.order.startswith("raid"))
+
+
 def answer(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]) -> Step:
     """The answer of the log to a question, or the weakest one.
 
@@ -150,8 +160,9 @@ def _wildling_tie(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any])
     for entry in _after_wildlings(pages, hypothesis):
         if isinstance(entry.record, r.WildlingsBeaten):
             for effect in entry.record.effects:
-                if getattr(effect, "house", None) in words:
-                    return Step(replace(decision.default, choice=effect.house), 0)
+                house = getattr(effect, "house", None)
+                if house in words:
+                    return Step(replace(decision.default, choice=house), 0)
         elif isinstance(entry.record, r.WildlingsWon) and entry.record.house in words:
             return Step(replace(decision.default, choice=entry.record.house), 0)
     return _told(pages, hypothesis, None, decision.default, "tie")
@@ -258,11 +269,15 @@ def _raven_card(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]) -
 def _raid(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]) -> Step:
     options: Any = decision.options
     house = decision.player
-    found = pages.first(hypothesis, r.Raided)
+    found = pages.first(hypothesis, r.Raided, r.OrderGivenUp, fits=is_raid)
+    if found is not None and found[1].house == house and isinstance(found[1], r.OrderGivenUp):
+        if found[1].area in options.orders:
+            return Step(c.Raid(house, found[1].area), found[0].number)
+        raise Misfit("raid", found[0].number, f"no Raid order in {found[1].area}", house, found[1].area)
     if found is not None and found[1].house == house:
         entry, record = found
         targets = [area for area, _ in record.targets]
-        area = hypothesis.sources.get(entry.number)
+        area = hypothesis.sources.get(entry.number, "")
         able = [one for one in options.orders if all(target in options.orders[one] for target in targets)]
         if area not in able:
             if not able:
@@ -282,12 +297,12 @@ def _raid(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]) -> Step
 
 
 def _neutral_request(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]) -> Step:
-    for area, word in sorted(hypothesis.words.items()):
-        if word == "granted":
-            found = pages.first(hypothesis, *MARCHES)
-            for step in found[1].steps if found and isinstance(found[1], r.Marched) else ():
-                if step.beat_neutral and step.to in decision.options.targets.get(found[1].area, ()):  # type: ignore[union-attr,attr-defined]
-                    return Step(c.NeutralSupportRequest(decision.player, found[1].area, step.to), 0, ("support",))  # type: ignore[index]
+    options: Any = decision.options
+    found = pages.first(hypothesis, *MARCHES, fits=is_march)
+    if "granted" in hypothesis.words.values() and found is not None and isinstance(found[1], r.Marched):
+        for step in found[1].steps:
+            if step.beat_neutral and step.to in options.targets.get(found[1].area, ()):
+                return Step(c.NeutralSupportRequest(decision.player, found[1].area, step.to), 0, ("support",))
     return Step(c.NeutralSupportRequest(decision.player), 0)
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
+import msgspec
 from msgspec.structs import replace
 
 from domain.thrones.charter import AS_PRINTED, Charter, Switches, Variations
 from domain.thrones.editions.composed import compose
 from domain.thrones.interchange.logs import records as r
 from domain.thrones.pieces import AreaId, HouseId
-from domain.thrones.variations import FIRST_EDITION, MIXED_FOUR, PRESETS
+from domain.thrones.variations import FIRST_EDITION, MIXED_FOUR, PRESETS, unmet
 
 _VARIATIONS: Mapping[str, tuple[tuple[str, ...], str, str]] = {
     "2nd Edition Garrisons": (("garrisons",), "on", "off"),
@@ -34,9 +35,13 @@ _VARIATIONS: Mapping[str, tuple[tuple[str, ...], str, str]] = {
 }
 """The settings that are variations of ours: which, and their words for YES and for NO."""
 
-Reading = Literal["site", "books"]
-"""What settings do not name: as the site's tables play it, or as the books and our defaults have it."""
+Reading = Literal["site", "books", "own"]
+"""What settings do not name: as the site's tables play it, or as the books and our defaults have it.
+
+Logs that we have written name all of it, in settings that begin with :data:`OWN`.
+"""
 READINGS: tuple[Reading, ...] = ("site", "books")
+OWN = "Rookery"
 
 NOT_PLAYED = ("ACoK Battle Variant", "ACoK Kings Court", "ACoK Westeros Phase")
 """Settings for rules that no charter of ours has."""
@@ -86,6 +91,8 @@ def charter_of(log: r.Log, reading: Reading = "site") -> tuple[Charter, list[r.P
     for a card, and on the first edition's board supply begins with the barrels of the starting areas, and Crackclaw
     Point lies on The Narrow Sea.
     """
+    if reading == "own":
+        return _own_charter(log), []
     variations = variations_of(log.settings, reading)
     preset = next((name for name, one in PRESETS.items() if one.variations == variations), "second-edition")
     problems = [
@@ -118,6 +125,49 @@ def _starting_supply(variations: Variations) -> dict[str, Any]:
     return own
 
 
+def readings_of(log: r.Log) -> tuple[Reading, ...]:
+    """The readings that a log may need."""
+    return ("own",) if any(name.startswith(f"{OWN} ") for name in log.settings) else READINGS
+
+
+def _words(chosen: Any, default: Any) -> dict[str, str]:
+    """What a charter says otherwise than by default, by name."""
+    return {
+        field.encode_name: getattr(chosen, field.name)
+        for field in msgspec.structs.fields(type(chosen))
+        if getattr(chosen, field.name) != getattr(default, field.name)
+    }
+
+
+def _own_charter(log: r.Log) -> Charter:
+    """The charter of a log that we have written; words that are none of ours are passed over."""
+    edition, variations, switches = "second-edition", AS_PRINTED, Switches()
+    for name, on in log.settings.items():
+        said = name.split()
+        if not on or said[0] != OWN:
+            continue
+        if len(said) == 2 and said[1] in PRESETS:
+            edition = said[1]
+        elif len(said) == 3:
+            field, word = said[1].replace("-", "_"), said[2]
+            for base in (Variations, Switches):
+                known = {one.name: getattr(one.type, "__args__", ()) for one in msgspec.structs.fields(base)}
+                if word in known.get(field, ()):
+                    variations = replace(variations, **{field: word}) if base is Variations else variations
+                    switches = replace(switches, **{field: word}) if base is Switches else switches
+    if next(unmet(variations), None) is not None:
+        variations = AS_PRINTED
+    houses, seats = _houses(log, compose(variations).players, tuple(compose(variations).player_counts))
+    charter = Charter(edition, houses, switches, seats, "imposed")
+    if variations != AS_PRINTED:
+        charter = replace(charter, variations=variations)
+    tables = {
+        **(_starting_supply(variations) if log.settings.get(f"{OWN} supply barrels") else {}),
+        **(_borders(variations) if log.settings.get(f"{OWN} borders site") else {}),
+    }
+    return replace(charter, tables=tables) if tables and variations.map == "first" else charter
+
+
 def site_readings(charter: Charter) -> dict[str, int]:
     """What was read into a charter beyond the settings, as numbers of assumptions."""
     variations = charter.variations if isinstance(charter.variations, Variations) else AS_PRINTED
@@ -134,6 +184,13 @@ def settings_of(charter: Charter) -> dict[str, bool]:
     """The settings of the site that say what a charter plays by, as far as they can."""
     variations = charter.variations if isinstance(charter.variations, Variations) else AS_PRINTED
     found = {name: getattr(variations, fields[0]) == yes for name, (fields, yes, _) in _VARIATIONS.items()}
+    words = {**_words(variations, AS_PRINTED), **_words(charter.switches, Switches())}
+    found.update({f"{OWN} {name} {word}": True for name, word in words.items()})
+    if site_readings(charter)["starting-supply"]:
+        found[f"{OWN} supply barrels"] = True
+    if site_readings(charter)["borders"]:
+        found[f"{OWN} borders site"] = True
+    found[f"{OWN} {charter.edition}"] = True
     found["2nd Edition Tides Of Battle"] = charter.switches.tides_of_battle == "on"
     found["2nd Edition Tiebreaker"] = charter.switches.tiebreak == "printed"
     found["2nd Edition Tiebreaker 2019"] = charter.switches.tiebreak == "errata"

@@ -36,9 +36,7 @@ def normal(record: r.AnyRecord) -> r.AnyRecord:
         attack = None if record.attack is None else replace(record.attack, at="")
         return replace(record, attack=attack, stop=True, steps=tuple(sorted(record.steps, key=lambda step: step.to)))
     if isinstance(record, r.BattleLost):
-        # A beaten attacker "withdraws" also when nobody is left to do so.
-        gone = record.how == "withdrew" and record.killed
-        return replace(record, winner=None, other={}) if not gone else replace(record, winner=None, other={})
+        return replace(record, winner=None, other={})
     if isinstance(record, r.TrackOrdered):
         # Who broke a tie is not told where the site broke it.
         return replace(record, by=None)
@@ -53,6 +51,7 @@ def same(theirs: r.AnyRecord, ours: r.AnyRecord) -> bool:
     if one == other:
         return True
     if isinstance(one, r.BattleLost) and isinstance(other, r.BattleLost):
+        # A beaten attacker "withdraws" also when nobody is left to do so.
         told = one.house == other.house and one.killed == other.killed
         return told and one.how == "withdrew" and other.how in ("stuck", "lost")
     if isinstance(one, r.WildlingsBeaten | r.WildlingsWon) and type(one) is type(other):

@@ -22,12 +22,14 @@ from domain.thrones import commands as c
 from domain.thrones import facts as f
 from domain.thrones.charter import Charter
 from domain.thrones.edition import Edition
-from domain.thrones.interchange.following.answers import MARCHES, Pages, answer, killed
+from domain.thrones.interchange.following.answers import MARCHES, Pages, answer, is_march, killed
 from domain.thrones.interchange.following.decks import Dealt
+from domain.thrones.interchange.following.force import CERTAIN, RULES_OF, correction, missing, mustered, outcome
 from domain.thrones.interchange.following.forecast import Forecast
 from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, OutOfEntries, Step, with_
 from domain.thrones.interchange.following.musters import weighed
 from domain.thrones.interchange.following.orders import as_tokens, demands, lay, told_orders
+from domain.thrones.interchange.following.replay import Nobody
 from domain.thrones.interchange.following.support import Change, changes_for
 from domain.thrones.interchange.logs import records as r
 from domain.thrones.pieces import AreaId, HouseId, Units, plus, size
@@ -41,6 +43,8 @@ MOST_COMMANDS = 12_000
 """A bound on the commands of one import, tries included."""
 MOST_TRIES = 60
 """Revisions of the hidden choices of one battle."""
+MOST_FORCED = 150
+"""Entries whose outcome is taken over against our ruling, before an import gives up."""
 MOST_POINTS = 9
 MOST_OTHERS = 6
 """How many musters back, and how many other ways of each, are tried for an entry that does not fit."""
@@ -67,6 +71,23 @@ class Point:
     others: tuple[tuple[int, c.Muster], ...]
 
 
+def units_of(record: r.AnyRecord) -> Units:
+    """Units that an entry needs in one area."""
+    if not isinstance(record, r.Marched):
+        return {}
+    found: Units = {}
+    for step in record.steps:
+        found = plus(found, step.units)
+    return plus(found, record.attack.units) if record.attack is not None else found
+
+
+def concerns(record: r.AnyRecord, house: HouseId, state: State) -> bool:
+    """Whether an entry asks something of the orders of a House."""
+    if getattr(record, "house", None) == house and not isinstance(record, r.CardChosen | r.BattleLost):
+        return True
+    return any(state.house_in(area) == house for area in told_orders(record))
+
+
 class Follower:
     """One log being followed."""
 
@@ -82,6 +103,9 @@ class Follower:
         self.replanning = 0
         self.unfit: list[Misfit] = []
         self.trail: list[str] = []
+        self.passed_over: set[int] = set()
+        self.free_power: set[int] = set()
+        self.tolerated: set[int] = set()
         self.judged: dict[int, Judged] = {}
 
     # The way
@@ -96,8 +120,14 @@ class Follower:
                 return end.reached if isinstance(end.reached, Hypothesis) else here
             except Misfit as misfit:
                 found = self._revise_musters(here, misfit)
+                if found is None and misfit.kind in ("income", "supply") and misfit.entry not in self.tolerated:
+                    self.tolerated.add(misfit.entry)
+                    self.trail.append(f"tolerated {misfit}")
+                    continue
                 if found is None:
                     self.unfit.append(misfit)
+                    found = self._force(here, misfit) if len(self.unfit) < MOST_FORCED else None
+                if found is None:
                     return here
                 here = found
 
@@ -118,6 +148,8 @@ class Follower:
             return self._plan(here, questions)
         if first.kind == "march":
             return self._march(here, first)
+        if first.kind == "neutral-support-request":
+            return self._ask_support(here, first)
         if first.kind == "muster":
             return self._muster(here, first)
         if first.kind == "horde-muster-area":
@@ -126,7 +158,12 @@ class Follower:
             step = answer(self.pages, here, first)
             musters = isinstance(step.command, c.Consolidate) and step.command.use == "muster"
             return with_(self._rule(here, step), mustering=step.entry if musters else 0)
-        return self._rule(here, answer(self.pages, here, first))
+        return self._rule(here, self._soonest(here, questions))
+
+    def _soonest(self, here: Hypothesis, questions: tuple[Decision[Any], ...]) -> Step:
+        """Of answers that are owed at once, the one that the log has first."""
+        steps = [answer(self.pages, here, question) for question in questions]
+        return min(steps, key=lambda step: (self.pages.place.get(step.entry, -1), steps.index(step)))
 
     def _decide(self, here: Hypothesis, step: Step) -> tuple[Hypothesis, tuple[Fact, ...]]:
         self.commands += 1
@@ -156,13 +193,30 @@ class Follower:
             raise short_of from None
         misfit = self._income(here, facts)
         if misfit is None:
-            return after
+            return self._with_firm(after, here, step, facts)
         for repaired in self._tokens_otherwise(here, misfit):
             other, facts = self._decide(repaired, step)
             if self._income(repaired, facts) is None:
-                return other
-        self.trail.append(f"{misfit}")
-        return after
+                return self._with_firm(other, repaired, step, facts)
+        raise misfit
+
+    def _with_firm(self, after: Hypothesis, before: Hypothesis, step: Step, facts: Iterable[Fact]) -> Hypothesis:
+        """Tokens left behind, or not, that what has just happened rests on."""
+        firm = set(after.firm)
+        latest = {area: number for number, (_, area) in sorted(before.vacated.items())}
+        if isinstance(step.command, c.Muster):
+            firm.update(latest[one.area] for one in step.command.steps if one.area in latest)
+        pays_supply = {fact.house for fact in facts if isinstance(fact, f.SupplyCounted)}
+        pays_power = any(
+            isinstance(fact, f.WesterosCardResolved) and fact.card == "w2-game-of-thrones" for fact in facts
+        )
+        pays_power = pays_power or (isinstance(step.command, c.DarkWings) and step.command.choice == "collect-power")
+        if pays_supply or pays_power:
+            for area, number in latest.items():
+                place = self.edition.board[area]
+                if (place.supply and before.vacated[number][0] in pays_supply) or (place.power and pays_power):
+                    firm.add(number)
+        return with_(after, firm=frozenset(firm)) if firm != after.firm else after
 
     # Planning
 
@@ -170,7 +224,7 @@ class Follower:
         return [
             entry
             for entry in self.pages.by_round.get(here.state.round, ())
-            if entry.phase not in ("WESTEROS", "PLANNING")
+            if entry.phase not in ("WESTEROS", "PLANNING") and entry.number not in self.passed_over
         ]
 
     def _plan(
@@ -184,6 +238,8 @@ class Follower:
             raise OutOfEntries
         game = self.rules.game(here.state)
         wanted = demands(game, entries)
+        if here.state.round in self.free_power:
+            wanted = replace(wanted, power=None)
         planning = here.state
         if wanted.absent:
             number, house, area = wanted.absent[0]
@@ -195,14 +251,14 @@ class Follower:
             pinned = {area: kinds[0] for area, kinds in (forced or {}).items()}
             here = with_(here, planning=planning, planned_from=here, pinned=pinned, battle=0, words={})
         here = with_(here, demands=wanted)
+        set_at = {record.house: entry.number for entry, record in self.pages.unused(here, r.OrdersSet)}
         houses = [question.player for question in questions]
-        for house in houses:
+        for house in sorted(houses, key=lambda house: set_at.get(house, 0)):
             laid = lay(game, house, wanted, forced)
             if laid is None:
                 raise Misfit("orders", entries[0].number, f"no orders of {house} fit the round", house)
-            told = self.pages.first(here, r.OrdersSet, fits=lambda one, house=house: one.house == house)
             tokens = as_tokens(laid.orders, self.edition.tokens)
-            step = Step(c.AssignOrders(house, tokens), told[0].number if told else 0)
+            step = Step(c.AssignOrders(house, tokens), set_at.get(house, 0))
             here, _ = self._decide(here, step)
             here = with_(
                 here,
@@ -251,7 +307,7 @@ class Follower:
     # Marches and battles
 
     def _march(self, here: Hypothesis, question: Decision[Any]) -> Hypothesis:
-        found = self.pages.first(here, *MARCHES)
+        found = self.pages.first(here, *MARCHES, fits=is_march)
         if found is None:
             if not self.pages.goes_on(here):
                 raise OutOfEntries
@@ -290,6 +346,37 @@ class Follower:
             raise Misfit("battle", first.entry, first.what, winner, attack.area, lost)
         raise first
 
+    def _ask_support(self, here: Hypothesis, question: Decision[Any]) -> Hypothesis:
+        """Ask others for support against a neutral force only where the march that follows would be too weak."""
+        step = answer(self.pages, here, question)
+        plain = self._rule(here, step)
+        found = self.pages.first(here, *MARCHES, fits=is_march)
+        questions = THRONES.decisions(plain.state)
+        beats = found is not None and any(one.beat_neutral for one in getattr(found[1], "steps", ()))
+        if not beats or found is None or found[1].house != question.player or questions[0].kind != "march":
+            return plain
+        try:
+            return self._march(plain, questions[0])
+        except Misfit as misfit:
+            first = misfit
+        options = changes_for(self.rules.game(here.state), here, self.edition, found[0], ())
+        granted = [one for one in options if "granted" in one.words.values()]
+        for count in (1, 2):
+            for change in _combined(granted, count):
+                orders = {area: kind for one in change for area, kind in one.orders.items()}
+                other = self._lay_otherwise(here, orders) if orders else here
+                if other is None:
+                    continue
+                words = {area: word for one in change for area, word in one.words.items()}
+                other = with_(other, words=words)
+                try:
+                    while THRONES.decisions(other.state)[0].kind in ("neutral-support-request", "neutral-support"):
+                        other = self._rule(other, answer(self.pages, other, THRONES.decisions(other.state)[0]))
+                    return self._march(other, THRONES.decisions(other.state)[0])
+                except Misfit:
+                    continue
+        raise first
+
     def _attempt(self, here: Hypothesis, entry: r.Entry, *, strict: bool = True) -> Hypothesis:
         """One march with its battle, compared with what the log says of it."""
         question = THRONES.decisions(here.state)[0]
@@ -302,8 +389,7 @@ class Follower:
         facts += new
         try:
             while after.state.combat is not None:
-                questions = THRONES.decisions(after.state)
-                step = answer(self.pages, after, questions[0])
+                step = self._soonest(after, THRONES.decisions(after.state))
                 after, new = self._decide(after, step)
                 facts += new
         except OutOfEntries as end:
@@ -314,8 +400,8 @@ class Follower:
             self._compare_blade(entry, facts)
         misfit = self._income(here, facts)
         if misfit is not None:
-            self.trail.append(str(misfit))
-        return self._settle(after, entry, before, left)
+            raise misfit
+        return self._with_firm(self._settle(after, entry, before, left), here, step, facts)
 
     def _march_step(self, here: Hypothesis, question: Decision[Any], entry: r.Entry) -> tuple[Step, bool | None]:
         record = entry.record
@@ -425,7 +511,7 @@ class Follower:
             if number is None or area in here.state.units:
                 continue
             owner = here.vacated[number][0]
-            if owner != record.house and here.left[number] == bool(record.to):
+            if owner != record.house and here.left[number] == bool(record.to) and number not in here.firm:
                 other = self._with_tokens(here, owner, (number,))
                 if other is not None:
                     yield other
@@ -508,11 +594,37 @@ class Follower:
         here = with_(here, mustering=0)
         chosen = self._ranked(here, question, entry, units)
         if not chosen:
+            for other in self._castles_held(here, house):
+                again = THRONES.decisions(other.state)
+                if again and again[0].kind == "muster" and again[0].player == house:
+                    chosen = self._ranked(other, again[0], entry, units)
+                    if chosen:
+                        here, question = other, again[0]
+                        break
+        if not chosen:
             raise Misfit("muster", entry.number, f"{house} cannot muster {dict(units)}", house)
         if len(chosen) > 1:
             self.points.append(Point(here, question, entry.number, house, chosen[0][1], tuple(chosen[1:])))
         assumed = ("muster-places",) if len(chosen) > 1 else ()
         return self._rule(here, Step(chosen[0][1], entry.number, assumed))
+
+    def _castles_held(self, here: Hypothesis, house: HouseId) -> Iterator[Hypothesis]:
+        """Positions in which Power tokens keep Castles that the House has left."""
+        latest = {area: number for number, (_, area) in sorted(here.vacated.items())}
+        able = [
+            number
+            for area, number in sorted(latest.items())
+            if here.vacated[number][0] == house
+            and not here.left[number]
+            and number not in here.firm
+            and area not in here.state.units
+            and self.edition.board.has_castle(area)
+        ]
+        for count in (1, 2):
+            for numbers in combinations(able, count):
+                other = self._with_tokens(here, house, numbers)
+                if other is not None:
+                    yield other
 
     def _ranked(
         self, here: Hypothesis, question: Decision[Any], entry: r.Entry, units: Mapping[str, int]
@@ -549,7 +661,7 @@ class Follower:
         return self._rule(here, Step(replace(step.command, choice=min(ways)[1]), 0, ("muster-places",)))
 
     def _revise_musters(self, here: Hypothesis, misfit: Misfit) -> Hypothesis | None:
-        """Go back to a muster that could have gone otherwise, the nearest first, and see whether the entry fits then."""
+        """Go back to a muster that could have gone otherwise, the nearest first, until the entry fits."""
         goal = self.pages.place.get(misfit.entry, self.pages.place[max(here.used)] if here.used else 0)
         points = self.points
         near = [number for number in range(len(points)) if points[number].house in (misfit.house, misfit.foe)]
@@ -598,6 +710,113 @@ class Follower:
             here = self.go_on(here)
         return here
 
+    # Where nothing helps
+
+    def _force(self, here: Hypothesis, misfit: Misfit) -> Hypothesis | None:
+        """Take over what the log says where no hidden choice explains it, or pass over what cannot be."""
+        certain: Literal["rules", "open"] = "rules" if misfit.kind in CERTAIN else "open"
+        judged = Judged(RULES_OF.get(misfit.kind, ()), certain, misfit.what)
+        entry = self.pages.by_number.get(misfit.entry)
+        questions = THRONES.decisions(here.state)
+        if not questions:
+            return None
+        question = questions[0]
+        try:
+            if misfit.kind == "power" and entry is not None:
+                self.judged[entry.number] = judged
+                short = f.PowerChanged(house=misfit.house, by=int(misfit.area))
+                return self._corrected(here, [short], entry.number)
+            if question.kind == "muster":
+                return self._force_muster(here, question, judged)
+            if question.kind == "assign-orders":
+                return self._force_orders(here, misfit, judged)
+            if question.kind in ("march", "neutral-support-request"):
+                return self._force_march(here, question, judged)
+        except Misfit:
+            return None
+        if entry is not None and entry.number not in here.used:
+            self.judged[entry.number] = judged
+            return with_(here, used=here.used | {entry.number})
+        return None
+
+    def _corrected(self, here: Hypothesis, facts: list[Fact], entry: int) -> Hypothesis | None:
+        """The position with facts stated; None where they cannot be."""
+        if not facts:
+            return here
+        command = correction(facts, entry)
+        try:
+            ruling = THRONES.decide(here.state, command, Nobody())
+        except Refusal as refusal:
+            self.trail.append(f"entry {entry}: {refusal.code} {refusal.params}")
+            return None
+        return here.take(ruling.state, Step(command, 0))
+
+    def _force_muster(self, here: Hypothesis, question: Decision[Any], judged: Judged) -> Hypothesis | None:
+        house = question.player
+        found = self.pages.first(here, r.Mustered, fits=lambda one: one.house == house)
+        entry = self.pages.by_number[here.mustering] if here.mustering else found[0] if found else None
+        after = self._rule(with_(here, mustering=0), Step(question.default, entry.number if entry else 0))
+        if entry is None:
+            return after
+        self.judged[entry.number] = judged
+        game = self.rules.game(after.state)
+        units = getattr(entry.record, "units", {})
+        facts = mustered(after.state, self.edition, house, units, game.castles_of(house))
+        return self._corrected(after, facts, entry.number) or after
+
+    def _force_orders(self, here: Hypothesis, misfit: Misfit, judged: Judged) -> Hypothesis | None:
+        """Leave out of a round what its orders cannot bring about, one entry after the other."""
+        number = misfit.entry
+        if misfit.kind == "absent" and number not in self.passed_over:
+            self.passed_over.add(number)
+            self.judged[number] = judged
+            entry = self.pages.by_number[number]
+            units = units_of(entry.record)
+            fact = missing(here.state, misfit.house, misfit.area, units) if misfit.house and units else None
+            if fact is not None and misfit.area in self.edition.board:
+                corrected = self._corrected(here, [fact], number)
+                if corrected is not None:
+                    self.passed_over.discard(number)
+                    return corrected
+            return here
+        if misfit.kind == "orders":
+            for entry in reversed(self._round(here)):
+                if entry.number not in self.passed_over and concerns(entry.record, misfit.house, here.state):
+                    self.passed_over.add(entry.number)
+                    self.judged[entry.number] = judged
+                    return here
+            if here.state.round not in self.free_power:
+                self.free_power.add(here.state.round)
+                return here
+        return None
+
+    def _force_march(self, here: Hypothesis, question: Decision[Any], judged: Judged) -> Hypothesis | None:
+        """A march that cannot be: the House whose turn it is passes an order, and the log's outcome is stated."""
+        found = self.pages.first(here, *MARCHES, fits=is_march)
+        if question.kind == "neutral-support-request":
+            here = self._rule(here, Step(c.NeutralSupportRequest(question.player), 0))
+            question = THRONES.decisions(here.state)[0]
+        told = found[1] if found is not None else None
+        options: Any = question.options
+        if told is not None and told.house == question.player and told.area in options.origins:
+            area = told.area
+        else:
+            later = {record.area for _, record in self.pages.unused(here, *MARCHES)}
+            area = min(options.origins, key=lambda one: (one in later, one))
+        mine = told is not None and told.house == question.player
+        number = found[0].number if found is not None and mine else 0
+        here = self._rule(here, Step(c.MarchOrder(question.player, area), number))
+        if found is None or not mine:
+            return here
+        entry = found[0]
+        group = self.pages.battles.get(entry.number, ())
+        here = with_(here, used=here.used | {entry.number, *(one.number for one in group)}, battle=0, words={})
+        for one in (entry, *group):
+            self.judged[one.number] = judged
+        if not isinstance(told, r.Marched):
+            return here
+        return self._corrected(here, outcome(here.state, self.edition, told, group), entry.number) or here
+
     # Income and supply
 
     def _income(self, here: Hypothesis, facts: Iterable[Fact]) -> Misfit | None:
@@ -616,7 +835,7 @@ class Follower:
                     record = entry.record
                     if isinstance(record, r.SupplyCounted) and record.house == fact.house:
                         ours = min(sum(fact.icons.values()), self.edition.constants.supply_maximum)
-                        if ours != record.supply:
+                        if ours != record.supply and entry.number not in self.tolerated:
                             return Misfit(
                                 "supply",
                                 entry.number,
@@ -635,7 +854,7 @@ class Follower:
                 "w2-dark-wings-dark-words",
             ):
                 for entry in self.pages.by_round.get(number, ()):
-                    if isinstance(entry.record, r.GameOfThronesPower):
+                    if isinstance(entry.record, r.GameOfThronesPower) and entry.number not in self.tolerated:
                         for house in self.charter.houses:
                             differs = entry.record.power.get(house, 0) - gained.get(house, 0)
                             if differs:
@@ -671,7 +890,7 @@ class Follower:
         latest = {area: number for number, (_, area) in sorted(here.vacated.items())}
         worth: dict[int, tuple[int, int]] = {}
         for number, (house, area) in sorted(here.vacated.items()):
-            if house != misfit.house:
+            if house != misfit.house or number in here.firm:
                 continue
             place = self.edition.board[area]
             icons = place.supply if misfit.kind == "supply" else place.power

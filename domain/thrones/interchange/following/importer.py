@@ -11,7 +11,7 @@ from domain.kernel.arbiter import Correct
 from domain.thrones.charter import Charter
 from domain.thrones.edition import Edition
 from domain.thrones.editions.composed import edition_of
-from domain.thrones.interchange.following.charter import READINGS, Reading, charter_of, site_readings
+from domain.thrones.interchange.following.charter import OWN, Reading, charter_of, readings_of, site_readings
 from domain.thrones.interchange.following.compare import Pairing, pair
 from domain.thrones.interchange.following.decks import Dealt, deal
 from domain.thrones.interchange.following.follower import Follower
@@ -78,7 +78,7 @@ class Imported(msgspec.Struct, frozen=True):
 def import_log(reading: r.Reading) -> Imported:
     """Import what was read. Never fails: what cannot be followed stands in the report, and what was good is kept."""
     best: Imported | None = None
-    for how in READINGS:
+    for how in readings_of(reading.log):
         found = _import(reading, how)
         if best is None or _is_better(found.report, best.report):
             best = found
@@ -105,7 +105,8 @@ def _import(reading: r.Reading, how: Reading) -> Imported:
     ours = to_log([Told(one.at, one.facts) for one in replay.ruled], edition, game="", name="", players=players)
     pairs, unlogged = pair(log.entries, ours.entries)
     report = _report(reading, charter, edition, dealt, follower, found, replay, pairs)
-    problems = [*reading.problems, *problems]
+    known = [one for one in reading.problems if not (one.code == "setting-unknown" and one.what.startswith(f"{OWN} "))]
+    problems = [*known, *problems]
     report = msgspec.structs.replace(
         report,
         problems=tuple(problems),

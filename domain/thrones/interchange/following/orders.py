@@ -40,8 +40,8 @@ class Demands(msgspec.Struct, frozen=True):
 
     ``fixed`` has what an area must have had, ``raids`` for each House the number of the entry and the areas its
     order may lie in, ``power`` what Consolidate Power orders brought (None where the log does not reach so far), and
-    ``lost`` areas whose order was, or may have been, not resolved; those ``unresolved`` gave no raid, and those ``barred``
-    nobody could raid. ``replaced`` has the order that the raven put in the place of another.
+    ``lost`` areas whose order was, or may have been, not resolved; those ``unresolved`` gave no raid, and those
+    ``barred`` nobody could raid. ``replaced`` has the order that the raven put in the place of another.
     """
 
     fixed: dict[AreaId, tuple[Kind, ...]]
@@ -111,6 +111,8 @@ def demands(game: Game, entries: Sequence[r.Entry]) -> Demands:
                     )
             case r.OrderGivenUp():
                 fix(carried.pop(record.area, record.area), (record.order,), record.house, entry.number)
+                if record.order in RAIDS:
+                    unresolved.add(record.area)
             case r.Marched():
                 fix(carried.pop(record.area, record.area), MARCHES, record.house, entry.number)
                 fight, cards = record.attack, {}
@@ -243,6 +245,12 @@ class _Search:
             self.room[kind] = self.room.get(kind, 0) + 1
             self.star[kind] = star
         self.stars = game.stars(house)
+        for area, new in wanted.replaced.items():
+            # The token that the raven lays must have been left over, and within the stars.
+            if area in self.areas and new in self.room:
+                self.room[new] = max(0, self.room[new] - 1)
+                old = fixed.get(area, ("",))[0]
+                self.stars -= int(self.star[new] and not self.star.get(old, False))
         self.must = min(len(self.areas), token_limit(game, house)) if game.variations.orders == "compulsory" else 0
         self.power = None if wanted.power is None else wanted.power.get(house, 0)
         self.worth = {area: worth(game, house, area) for area in self.areas}

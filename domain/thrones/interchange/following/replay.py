@@ -122,7 +122,7 @@ class Replay:
         return True
 
     def _adapted(self, command: Command, step: Step) -> bool:
-        """Answers whose details depend on what was found out later: support per order, a token that cannot lie there."""
+        """Answers whose details depend on what was found out later: support by order, a token left behind."""
         if not isinstance(command, Answer):
             return False
         decision = next(

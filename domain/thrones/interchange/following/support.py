@@ -66,7 +66,7 @@ def changes_for(
         for kind in (*QUIET, "march-0", "consolidate"):
             if may_be(target, kind):
                 gain = -(defenses.get(kind, 0) - defenses.get(laid.get(target, ""), 0)) * sign
-                if gain:
+                if gain > 0:
                     found.append(Change({target: kind}, helps=gain, cost=1 + kind.endswith("2")))
     for near in edition.board.neighbours[target]:
         if near not in state.orders or near == record.area:
@@ -80,27 +80,29 @@ def changes_for(
             if supports or may_be(near, "support-0"):
                 found.append(Change({} if supports else {near: "support-0"}, {near: "granted"}, units, 4))
             continue
-        side = 1 if ours else -1
-        if supports:
-            if ours or theirs:
-                if side * sign > 0:
-                    if may_be(near, "support-plus-1"):
-                        found.append(Change({near: "support-plus-1"}, helps=1, cost=2))
-                else:
-                    if may_be(near, "defense-plus-1"):
-                        found.append(Change({near: "defense-plus-1"}, helps=units, cost=2))
-                    found.append(Change({}, {near: "withhold"}, units, 4))
-            else:
-                found.append(Change({}, {near: "attacker" if attacker_wins else "defender"}, units, 5))
-        else:
+        gain = (1 if ours else -1) * sign * units
+        if supports and (ours or theirs):
+            if may_be(near, "support-plus-1"):
+                found.append(Change({near: "support-plus-1"}, helps=1 if gain > 0 else -1, cost=2))
+            if may_be(near, "defense-plus-1"):
+                found.append(Change({near: "defense-plus-1"}, helps=-gain, cost=2))
+            found.append(Change({}, {near: "withhold"}, -gain, 4))
+        elif ours or theirs:
             for kind in ("support-0", "support-plus-1"):
                 if may_be(near, kind):
-                    if ours or theirs:
-                        if side * sign > 0:
-                            found.append(Change({near: kind}, helps=units, cost=2 + kind.endswith("1")))
-                    else:
-                        word = "attacker" if attacker_wins else "defender"
+                    found.append(Change({near: kind}, helps=gain, cost=2 + kind.endswith("1")))
+        else:
+            word = "attacker" if attacker_wins else "defender"
+            other = "defender" if attacker_wins else "attacker"
+            if supports:
+                found.append(Change({}, {near: word}, units, 5))
+                found.append(Change({}, {near: other}, -units, 6))
+            else:
+                for kind in ("support-0", "support-plus-1"):
+                    if may_be(near, kind):
                         found.append(Change({near: kind}, {near: word}, units, 6))
-    found = [one for one in found if one.helps > 0]
-    found.sort(key=lambda one: (one.cost, -one.helps, sorted(one.orders.items()), sorted(one.words.items())))
+    # What does not help whoever won may still change what the cards do.
+    found.sort(
+        key=lambda one: (one.helps <= 0, one.cost, -one.helps, sorted(one.orders.items()), sorted(one.words.items()))
+    )
     return found

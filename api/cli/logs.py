@@ -1,0 +1,124 @@
+"""Play-by-mail logs at the command line: one taken in as a game, and a game written as one."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from api.cli.common import DISAGREES, Failure, Out, plain, usage
+from api.cli.place import Place
+from domain.kernel.arbiter import Correct
+from domain.kernel.decision import Answer
+from domain.thrones.charter import Charter
+from domain.thrones.interchange.following.charter import settings_of
+from domain.thrones.interchange.following.importer import Imported, Report, figures, import_log
+from domain.thrones.interchange.following.prose import told
+from domain.thrones.interchange.following.replay import Ruled
+from domain.thrones.interchange.logs.from_facts import Ruled as Told
+from domain.thrones.interchange.logs.from_facts import to_log
+from domain.thrones.interchange.logs.reader import read
+from domain.thrones.interchange.logs.writer import write
+from domain.thrones.ruleset import THRONES
+from domain.thrones.start import Start
+from domain.thrones.state import State
+from events.envelope import Submission, submission
+
+NO_TIME = "1970-01-01T00:00"
+"""Where a log has no times at all."""
+
+
+def take_in(here: Place, out: Out, source: bytes, name: str) -> None:
+    """Import a log as a game. Raises Failure where an entry is neither adjudicated nor a judged disagreement."""
+    began = time.monotonic()
+    reading = read(source)
+    if not reading.log.entries:
+        problems = [plain(one) for one in reading.problems]
+        what = "; ".join(f"{one.code}: {one.what}" for one in reading.problems)
+        raise Failure(DISAGREES, "no-log", f"This is no play-by-mail log ({what}).", problems=problems)
+    imported = import_log(reading)
+    seconds = time.monotonic() - began
+    game = name or _game_id(reading.log.game)
+    version = _put(here, game, imported)
+    document = {"game": game, "version": version, "seconds": round(seconds, 1), **_document(imported.report)}
+    for line in told(imported.report):
+        out.say(line)
+    out.say(f"Game {game} is here with {version} entries.")
+    if not imported.report.is_whole:
+        raise Failure(
+            DISAGREES,
+            "not-adjudicated",
+            f"{len(imported.report.open)} entries are neither adjudicated nor a judged disagreement.",
+            **document,
+        )
+    out.document(document)
+
+
+def _game_id(title: str) -> str:
+    found = re.sub(r"[^a-z0-9-]+", "-", title.lower()).strip("-")
+    return found or "log"
+
+
+def _document(report: Report) -> dict[str, Any]:
+    whole = plain(report)
+    return {**whole, "figures": dict(figures(report))}
+
+
+def _put(here: Place, game: str, imported: Imported) -> int:
+    """The commands through the inbox, as if they had come in at the times of the log; the version reached."""
+    store = here.desk.store
+    first, *rest = imported.ruled
+    assert isinstance(first.command, Start), "a game starts with its start"
+    opening = submission(first.command, seat=None, at=_at(first), cause="system", key="log/1")
+    store.create(game, THRONES.name, THRONES.version, opening)
+    for number, ruled in enumerate(rest, 2):
+        store.submit(game, _submission(ruled, number, imported.charter))
+    here.desk.ring(game)
+    here.settle(game)
+    return store.version(game)
+
+
+def _submission(ruled: Ruled, number: int, charter: Charter) -> Submission:
+    command = ruled.command
+    key = f"log/{number}"
+    if isinstance(command, Answer):
+        seat = next((seat for seat, house in charter.seats.items() if house == command.player), None)
+        return submission(command, seat=seat, at=_at(ruled), cause="command", key=key)
+    cause: Any = "arbiter" if isinstance(command, Correct) else "system"
+    return submission(command, seat=None, at=_at(ruled), cause=cause, key=key)
+
+
+def _at(ruled: Ruled) -> str:
+    return f"{ruled.at or NO_TIME}:00.000000Z"
+
+
+def as_log(here: Place, game: str) -> str:
+    """A game as the format has it: the line of play that stands, from its public facts."""
+    desk = here.desk
+    state: State = desk.line(game).state
+    if not state.charter.edition:
+        raise usage("This game has not begun.")
+    struck = desk.struck_out(game)
+    codec = desk.judge.codec
+    ruled = [
+        Told(_minutes(stored), tuple(codec.facts(stored)))
+        for seq, stored in enumerate(desk.store.entries(game), 1)
+        if seq not in struck
+    ]
+    players = {house: seat for seat, house in state.charter.seats.items()}
+    log = to_log(ruled, desk.edition(state), game=game, name=game, players=players, settings=settings_of(state.charter))
+    return write(log)
+
+
+def _minutes(stored: Any) -> str:
+    return str(msgspec.json.decode(bytes(stored.public))["at"])[:16]
+
+
+def source_of(file: str) -> bytes:
+    """The bytes of a log file."""
+    import sys
+
+    return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()

@@ -1,0 +1,69 @@
+"""The report of an import in English."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from domain.thrones.interchange.following.importer import Disagreement, Report
+from domain.thrones.interchange.logs.grammar import write_record
+
+ASSUMED = {
+    "bid": "bids that the log does not tell, taken as 0",
+    "borders": "borders of the board that our source leaves out",
+    "card": "House cards that the log does not tell",
+    "choice-of-card": "choices of Westeros cards that the log does not tell",
+    "deck-orders": "orders of decks, as far as no card was shown",
+    "full-track-waits": "a full wildling track waits for a card",
+    "losses": "units given up that the log does not tell",
+    "muster-places": "musters whose places were inferred from later entries",
+    "orders": "order tokens of which no entry tells",
+    "ports-pay-with-dark-wings": "ports pay with Dark Wings, Dark Words",
+    "power-token": "areas left with or without a Power token",
+    "raid-from": "raids that could have come from several areas",
+    "raid-unused": "Raid orders taken off although they had a target",
+    "ships-captured": "Ships placed in captured ports",
+    "starting-layout": "the starting layout of the charter",
+    "starting-supply": "supply that begins with the barrels of the starting areas",
+    "support": "support against neutral forces",
+    "support-declined": "support that was not given",
+    "support-given": "support given to another House",
+    "tie": "ties broken in a way that the log does not tell",
+    "units-exchanged": "units exchanged in places that the log does not tell",
+    "units-given-up": "units given up in places that the log does not tell",
+    "westeros-cards": "Westeros cards that no entry shows",
+    "wildling-choice": "choices for wildling cards that the log does not tell",
+}
+"""What each kind of assumption is about."""
+
+
+def told(report: Report) -> Iterator[str]:
+    """The report, line by line."""
+    yield f"{report.explained} of {report.entries} entries are explained by the rules."
+    if report.assumptions:
+        yield "Assumed, because the log does not tell:"
+        for kind, count in report.assumptions.items():
+            yield f"  {count:4d}  {ASSUMED.get(kind, kind.replace('-', ' '))}"
+    if report.corrections:
+        yield f"{report.corrections} outcomes of the log were taken over as corrections against our ruling."
+    for one in report.disagreements:
+        yield from _disagreement(one)
+    if report.open:
+        numbers = ", ".join(map(str, report.open[:40]))
+        yield f"Neither adjudicated nor judged: entries {numbers}{' …' if len(report.open) > 40 else ''}."
+    for problem in report.problems:
+        where = f"line {problem.line}: " if problem.line else ""
+        yield f"{where}{problem.what} ({problem.code}); {problem.done}."
+    if report.bound_hit:
+        yield "The search reached its bound before the end of the log."
+    if report.winner:
+        yield f"{report.winner.capitalize()} has won."
+    elif not report.ended:
+        yield "The game is open: it can go on from here."
+
+
+def _disagreement(one: Disagreement) -> Iterator[str]:
+    right = {"rules": "the rules are right", "log": "the log is right", "open": "open"}[one.right]
+    yield f"Entry {one.entry}, {right}: {one.why} ({', '.join(one.rules)})."
+    yield f"  log: {' '.join(write_record(one.theirs))}"
+    if one.ours is not None:
+        yield f"  we:  {' '.join(write_record(one.ours))}"

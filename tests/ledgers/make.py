@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import lzma
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -17,12 +18,14 @@ from domain.kernel.arbiter import Rewind
 from domain.kernel.commands import Command
 from domain.kernel.decision import Answer
 from domain.thrones import facts as f
+from domain.thrones.bots import TEMPERAMENTS
+from domain.thrones.charters import new_charter
 from domain.thrones.ruleset import THRONES
 from events.envelope import submission
 from events.export import export_game
 from events.ruling import Judge
 from events.store import Store
-from tests.domain.games import play, spec
+from tests.domain.games import Spec, play, spec
 from tests.domain.rewinds import Book, entries_with
 from tests.recording import AT, PEPPER, fake_store
 from worker import log
@@ -32,6 +35,20 @@ HERE = Path(__file__).parent
 INDEX = HERE / "index.json"
 GAMES = {"three-players": 0, "four-players": 17, "five-players-tides": 22, "six-players": 43}
 REWOUND = "four-players-rewound"
+CHARTERS: dict[str, tuple[int, tuple[Any, ...]]] = {
+    "first-edition": (46, ("first-edition", 5)),
+    "mixed-four": (1, ("mixed-four", 4)),
+    "two-books": (
+        2,
+        (
+            "second-edition",
+            3,
+            {"raid-orders": "first", "consolidate-orders": "first", "combat": "first", "neutral-attack": "first"},
+            {"/houses/stark/supply": 2, "/links/-": ["crackclaw-point", "the-stony-shore"]},
+        ),
+    ),
+}
+"""Games by other charters: the number of their bots' chance, and what their charter is made of."""
 
 
 class Golden(msgspec.Struct, frozen=True):
@@ -40,12 +57,20 @@ class Golden(msgspec.Struct, frozen=True):
     entries: int
     facts: int
     head: str
-    winner: str
+    winner: str | None
+    """None where the game was drawn."""
 
 
 def commands(number: int) -> list[Command]:
     """What bots say in a game, seats included."""
     return [entry.command for entry in play(spec(number))]
+
+
+def commands_by(number: int, made_of: tuple[Any, ...]) -> list[Command]:
+    """What bots say in a game by another charter."""
+    charter = new_charter(*made_of)
+    moods = sorted(TEMPERAMENTS) * 2
+    return [entry.command for entry in play(Spec(number, charter, tuple(moods[: len(charter.houses)])))]
 
 
 def rewound(number: int) -> list[Command]:
@@ -95,6 +120,9 @@ def main() -> None:
     for game, number in GAMES.items():
         if game not in index:
             index[game] = write(game, commands(number))
+    for game, (number, made_of) in CHARTERS.items():
+        if game not in index:
+            index[game] = write(game, commands_by(number, made_of))
     if REWOUND not in index:
         index[REWOUND] = write(REWOUND, rewound(41))
     INDEX.write_bytes(msgspec.json.format(msgspec.json.encode(dict(sorted(index.items()))), indent=2) + b"\n")

@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from domain.thrones.charter import AS_PRINTED, Charter, Switches, Variations
+from domain.thrones.charters import with_assumptions
 from domain.thrones.editions.composed import compose
 from domain.thrones.interchange.logs import records as r
 from domain.thrones.pieces import AreaId, HouseId
@@ -92,7 +93,7 @@ def charter_of(log: r.Log, reading: Reading = "site") -> tuple[Charter, list[r.P
     Point lies on The Narrow Sea.
     """
     if reading == "own":
-        return _own_charter(log), []
+        return with_assumptions(_own_charter(log)), []
     variations = variations_of(log.settings, reading)
     preset = next((name for name, one in PRESETS.items() if one.variations == variations), "second-edition")
     problems = [
@@ -111,7 +112,7 @@ def charter_of(log: r.Log, reading: Reading = "site") -> tuple[Charter, list[r.P
         charter = replace(charter, variations=variations)
     if reading == "site" and variations.map == "first":
         charter = replace(charter, tables={**_starting_supply(variations), **_borders(variations)})
-    return charter, problems
+    return with_assumptions(charter), problems
 
 
 def _starting_supply(variations: Variations) -> dict[str, Any]:

@@ -48,6 +48,19 @@ NOT_PLAYED = ("ACoK Battle Variant", "ACoK Kings Court", "ACoK Westeros Phase")
 """Settings for rules that no charter of ours has."""
 
 
+UNNAMED: tuple[dict[str, bool], ...] = (
+    {
+        **{name: True for name in _VARIATIONS if name.startswith("2nd Edition")},
+        **{name: True for name in _VARIATIONS if not name.startswith("2nd Edition")},
+        "2nd Edition Greyjoy Start Pos.": False,
+        "2nd Edition Lannister Ship +1": False,
+        "2nd Edition Map": False,
+    },
+    {name: name.startswith("2nd Edition") and not name.endswith("+1") for name in _VARIATIONS},
+)
+"""What tables without settings may have played by: four Houses on the first edition's board, the second edition."""
+
+
 def variations_of(settings: Mapping[str, bool], reading: Reading = "site") -> Variations:
     """What a table plays by its settings. What they do not name goes with the board and the cards they do name."""
     if not settings:

@@ -39,7 +39,7 @@ from domain.thrones.ruleset import THRONES, ThronesOf, rules_by
 from domain.thrones.start import Start
 from domain.thrones.state import State
 
-MOST_COMMANDS = 12_000
+MOST_COMMANDS = 6_000
 """A bound on the commands of one import, tries included."""
 MOST_TRIES = 60
 """Revisions of the hidden choices of one battle."""

@@ -34,7 +34,7 @@ from domain.thrones.interchange.following.support import Change, changes_for
 from domain.thrones.interchange.logs import records as r
 from domain.thrones.pieces import AreaId, HouseId, Units, plus, size
 from domain.thrones.procedures.control import announce_control, announce_victory_markers
-from domain.thrones.procedures.mustering import muster_options
+from domain.thrones.procedures.mustering import Progress, muster_options
 from domain.thrones.ruleset import THRONES, ThronesOf, rules_by
 from domain.thrones.start import Start
 from domain.thrones.state import State
@@ -126,7 +126,7 @@ class Follower:
                     continue
                 if found is None:
                     self.unfit.append(misfit)
-                    found = self._force(here, misfit) if len(self.unfit) < MOST_FORCED else None
+                    found = self._forced(here, misfit) if len(self.unfit) < MOST_FORCED else None
                 if found is None:
                     return here
                 here = found
@@ -712,6 +712,17 @@ class Follower:
 
     # Where nothing helps
 
+    def _forced(self, here: Hypothesis, misfit: Misfit) -> Hypothesis | None:
+        """As :meth:`_force`; income that differs after it is a matter of its own."""
+        for _ in range(8):
+            try:
+                return self._force(here, misfit)
+            except Misfit as other:
+                if other.kind not in ("income", "supply") or other.entry in self.tolerated:
+                    return None
+                self.tolerated.add(other.entry)
+        return None
+
     def _force(self, here: Hypothesis, misfit: Misfit) -> Hypothesis | None:
         """Take over what the log says where no hidden choice explains it, or pass over what cannot be."""
         certain: Literal["rules", "open"] = "rules" if misfit.kind in CERTAIN else "open"
@@ -721,19 +732,16 @@ class Follower:
         if not questions:
             return None
         question = questions[0]
-        try:
-            if misfit.kind == "power" and entry is not None:
-                self.judged[entry.number] = judged
-                short = f.PowerChanged(house=misfit.house, by=int(misfit.area))
-                return self._corrected(here, [short], entry.number)
-            if question.kind == "muster":
-                return self._force_muster(here, question, judged)
-            if question.kind == "assign-orders":
-                return self._force_orders(here, misfit, judged)
-            if question.kind in ("march", "neutral-support-request"):
-                return self._force_march(here, question, judged)
-        except Misfit:
-            return None
+        if misfit.kind == "power" and entry is not None:
+            self.judged[entry.number] = judged
+            short = f.PowerChanged(house=misfit.house, by=int(misfit.area))
+            return self._corrected(here, [short], entry.number)
+        if question.kind == "muster":
+            return self._force_muster(here, question, judged)
+        if question.kind == "assign-orders":
+            return self._force_orders(here, misfit, judged)
+        if question.kind in ("march", "neutral-support-request"):
+            return self._force_march(here, question, judged)
         if entry is not None and entry.number not in here.used:
             self.judged[entry.number] = judged
             return with_(here, used=here.used | {entry.number})
@@ -755,7 +763,9 @@ class Follower:
         house = question.player
         found = self.pages.first(here, r.Mustered, fits=lambda one: one.house == house)
         entry = self.pages.by_number[here.mustering] if here.mustering else found[0] if found else None
-        after = self._rule(with_(here, mustering=0), Step(question.default, entry.number if entry else 0))
+        options: Any = question.options
+        least = tuple(Progress(options).legal_steps()[:1]) if options.must else ()
+        after = self._rule(with_(here, mustering=0), Step(c.Muster(house, least), entry.number if entry else 0))
         if entry is None:
             return after
         self.judged[entry.number] = judged

@@ -115,7 +115,7 @@ def _import(reading: r.Reading, how: Reading) -> Imported:
     dealt = deal(log.entries, edition)
     follower = Follower(log, charter, edition, dealt)
     found = follower.run()
-    replay = Replay(edition, follower.pages.by_number)
+    replay = Replay(edition, follower.pages)
     replay.run(script(found, edition))
     players = {house: seat for seat, house in charter.seats.items()}
     ours = to_log([Told(one.at, one.facts) for one in replay.ruled], edition, game="", name="", players=players)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -15,9 +14,9 @@ from domain.kernel.facts import Fact
 from domain.kernel.refusal import Refusal
 from domain.thrones import commands as c
 from domain.thrones.edition import Edition
-from domain.thrones.interchange.following.hypothesis import Hypothesis, Step
+from domain.thrones.interchange.following.answers import Pages, answer
+from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, OutOfEntries, Step
 from domain.thrones.interchange.following.orders import as_tokens
-from domain.thrones.interchange.logs import records as r
 from domain.thrones.ruleset import THRONES
 from domain.thrones.state import State
 
@@ -31,10 +30,24 @@ SILENT = (
     "neutral-support-request",
     "capture-ships",
     "raid",
-    "blade-strength",
     "consolidate",
 )
 """Kinds of questions whose default changes least, where orders found later ask them."""
+
+
+TOLD = (
+    "influence-bid",
+    "influence-tie",
+    "wildling-bid",
+    "wildling-tie",
+    "house-card",
+    "card-ability",
+    "blade-strength",
+    "casualties",
+    "retreat-area",
+    "retreat-losses",
+)
+"""Kinds of questions that the log answers also where the way there did not ask them."""
 
 
 class Ruled(msgspec.Struct, frozen=True):
@@ -88,9 +101,12 @@ def step_round(found: Hypothesis, steps: list[Step], number: int) -> int:
 class Replay:
     """One game being played over."""
 
-    def __init__(self, edition: Edition, entries: Mapping[int, r.Entry]) -> None:
+    def __init__(self, edition: Edition, pages: Pages) -> None:
         self.edition = edition
-        self.entries = entries
+        self.pages = pages
+        self.entries = entries = pages.by_number
+        self.used: set[int] = set()
+        self.battle = 0
         self.state: State = THRONES.blank()
         self.ruled: list[Ruled] = []
         self.problems: list[str] = []
@@ -154,7 +170,17 @@ class Replay:
     def _silent(self, wanted: Answer) -> bool:
         """Answer what the log says nothing about; False where the question is none of that kind."""
         decisions = THRONES.decisions(self.state)
-        if not decisions or decisions[0].kind not in SILENT:
+        if not decisions:
+            return False
+        if decisions[0].kind in TOLD:
+            here = Hypothesis(self.state, used=frozenset(self.used), battle=self.battle)
+            try:
+                step = answer(self.pages, here, decisions[0])
+                self._rule(step.command, step.entry, step.assumed)
+            except (Misfit, OutOfEntries, Refusal):
+                self._rule(decisions[0].default, 0, ())
+            return True
+        if decisions[0].kind not in SILENT:
             return False
         default: Any = decisions[0].default
         if isinstance(default, c.Support):
@@ -167,6 +193,10 @@ class Replay:
         return True
 
     def _rule(self, command: Command, entry: int, assumed: tuple[str, ...]) -> None:
+        if entry:
+            self.used.add(entry)
+        if isinstance(command, c.MarchOrder):
+            self.battle = entry
         past = Nobody() if isinstance(command, Correct) else None
         ruling = THRONES.decide(self.state, command, past)
         self.state = ruling.state

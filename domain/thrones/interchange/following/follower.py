@@ -28,10 +28,11 @@ from domain.thrones.interchange.following.force import CERTAIN, RULES_OF, correc
 from domain.thrones.interchange.following.forecast import Forecast
 from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, OutOfEntries, Step, with_
 from domain.thrones.interchange.following.musters import weighed
-from domain.thrones.interchange.following.orders import as_tokens, demands, lay, told_orders
+from domain.thrones.interchange.following.orders import Laid, as_tokens, demands, lay, told_orders
 from domain.thrones.interchange.following.replay import Nobody
 from domain.thrones.interchange.following.support import Change, changes_for
 from domain.thrones.interchange.logs import records as r
+from domain.thrones.interchange.logs.names import order_of_token
 from domain.thrones.pieces import AreaId, HouseId, Units, plus, size
 from domain.thrones.procedures.control import announce_control, announce_victory_markers
 from domain.thrones.procedures.mustering import Progress, muster_options
@@ -105,6 +106,7 @@ class Follower:
         self.trail: list[str] = []
         self.passed_over: set[int] = set()
         self.free_power: set[int] = set()
+        self.by_default: set[tuple[int, HouseId]] = set()
         self.tolerated: set[int] = set()
         self.judged: dict[int, Judged] = {}
 
@@ -255,6 +257,9 @@ class Follower:
         houses = [question.player for question in questions]
         for house in sorted(houses, key=lambda house: set_at.get(house, 0)):
             laid = lay(game, house, wanted, forced)
+            if laid is None and (planning.round, house) in self.by_default:
+                default: Any = next(one for one in THRONES.decisions(here.state) if one.player == house).default
+                laid = Laid({area: order_of_token(token) for area, token in default.orders.items()}, {}, 0)
             if laid is None:
                 raise Misfit("orders", entries[0].number, f"no orders of {house} fit the round", house)
             tokens = as_tokens(laid.orders, self.edition.tokens)
@@ -797,6 +802,9 @@ class Follower:
                     return here
             if here.state.round not in self.free_power:
                 self.free_power.add(here.state.round)
+                return here
+            if (here.state.round, misfit.house) not in self.by_default:
+                self.by_default.add((here.state.round, misfit.house))
                 return here
         return None
 

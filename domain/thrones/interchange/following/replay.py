@@ -151,6 +151,8 @@ class Replay:
         if isinstance(command, c.Support):
             words = {area: command.orders.get(area, "withhold") for area in decision.default.orders}
             other = replace(command, orders=words)
+        elif isinstance(command, c.AssignOrders):
+            other = replace(command, orders=self._orders(command, decision.options))
         elif isinstance(command, c.MarchOrder) and command.leave_power:
             other = replace(command, leave_power=False)
         if other is None:
@@ -160,6 +162,21 @@ class Replay:
         except Refusal:
             return False
         return True
+
+    def _orders(self, command: c.AssignOrders, options: Any) -> dict[str, str]:
+        """The orders as far as there are units for them; other areas get what is left over."""
+        orders = {area: token for area, token in command.orders.items() if area in options.areas}
+        stars = options.stars - sum(options.tokens.get(token, False) for token in orders.values())
+        left = [token for token in options.tokens if token not in orders.values()]
+        for area in options.areas:
+            if area in orders or len(orders) >= options.required:
+                continue
+            token = next((one for one in left if stars > 0 or not options.tokens[one]), None)
+            if token is not None:
+                left.remove(token)
+                stars -= options.tokens[token]
+                orders[area] = token
+        return dict(sorted(orders.items()))
 
     def _is_asked(self, answer: Answer) -> bool:
         return any(

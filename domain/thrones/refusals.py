@@ -307,5 +307,8 @@ SENTENCES: dict[str, Callable[[Prose, Params], str]] = {
     "port-full": lambda p, x: f"{p.name(x['area'])} would hold {x['ships']} Ships; it has room for {x['most']}.",
     "over-supply": lambda p, x: f"The armies would be {_plain(x['armies'])}; the supply limit is {_armies(p, x)}.",
     "cannot-ask-for-that": lambda p, x: "Support against that area cannot be asked for.",
+    # Worked examples
+    "not-the-only-answer": lambda p, x: f"The rules leave one answer only: {x['only']}.",
+    "not-a-token-of-this-house": lambda p, x: "A House leaves Power tokens of its own only.",
 }
 """A sentence by code, from the printed names and the params of the refusal."""

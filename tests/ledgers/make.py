@@ -11,6 +11,7 @@ import json
 import lzma
 import random
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -19,14 +20,16 @@ from domain.kernel.commands import Command, PassDeadline
 from domain.kernel.refusal import Refusal
 from domain.kernel.ruleset import Ruling
 from domain.thrones import facts as f
+from domain.thrones.bots import TEMPERAMENTS
 from domain.thrones.charter import Arbitration
+from domain.thrones.charters import new_charter
 from domain.thrones.commands import MarchOrder
 from domain.thrones.ruleset import THRONES
 from events.envelope import submission
 from events.export import export_game
 from events.ruling import Judge
 from events.store import Store
-from tests.domain.games import play, spec
+from tests.domain.games import Spec, play, spec
 from tests.domain.rewinds import Book, entries_with
 from tests.recording import AT, PEPPER, fake_store
 from worker import log
@@ -37,6 +40,20 @@ INDEX = HERE / "index.json"
 GAMES = {"three-players": 0, "four-players": 17, "five-players-tides": 22, "six-players": 43}
 REWOUND = "four-players-rewound"
 DISPUTED = "four-players-disputed"
+CHARTERS: dict[str, tuple[int, tuple[Any, ...]]] = {
+    "first-edition": (46, ("first-edition", 5)),
+    "mixed-four": (1, ("mixed-four", 4)),
+    "two-books": (
+        2,
+        (
+            "second-edition",
+            3,
+            {"raid-orders": "first", "consolidate-orders": "first", "combat": "first", "neutral-attack": "first"},
+            {"/houses/stark/supply": 2, "/links/-": ["crackclaw-point", "the-stony-shore"]},
+        ),
+    ),
+}
+"""Games by other charters: the number of their bots' chance, and what their charter is made of."""
 
 
 class Golden(msgspec.Struct, frozen=True):
@@ -45,12 +62,20 @@ class Golden(msgspec.Struct, frozen=True):
     entries: int
     facts: int
     head: str
-    winner: str
+    winner: str | None
+    """None where the game was drawn."""
 
 
 def commands(number: int) -> list[Command]:
     """What bots say in a game, seats included."""
     return [entry.command for entry in play(spec(number))]
+
+
+def commands_by(number: int, made_of: tuple[Any, ...]) -> list[Command]:
+    """What bots say in a game by another charter."""
+    charter = new_charter(*made_of)
+    moods = sorted(TEMPERAMENTS) * 2
+    return [entry.command for entry in play(Spec(number, charter, tuple(moods[: len(charter.houses)])))]
 
 
 def rewound(number: int) -> list[Command]:
@@ -144,6 +169,9 @@ def main() -> None:
     for game, number in GAMES.items():
         if game not in index:
             index[game] = write(game, commands(number))
+    for game, (number, made_of) in CHARTERS.items():
+        if game not in index:
+            index[game] = write(game, commands_by(number, made_of))
     if REWOUND not in index:
         index[REWOUND] = write(REWOUND, rewound(41))
     if DISPUTED not in index:

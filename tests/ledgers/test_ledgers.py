@@ -15,6 +15,9 @@ import pytest
 from api.cli import run
 from api.engines import NoEngine, Radius, _fact, compare
 from domain.kernel.arbiter import Amend
+from domain.thrones.charter import Charter
+from domain.thrones.charters import explain_charter
+from domain.thrones.facts import GameCreated
 from domain.thrones.ruleset import THRONES, Thrones
 from events import codec
 from events.codec import Codec
@@ -24,7 +27,7 @@ from events.ruling import Judge
 from events.store import Store
 from events.upcasters import UPCASTERS, VERSION
 from events.verify import verify_export, verify_store
-from tests.ledgers.make import DISPUTED, GAMES, HERE, INDEX, REWOUND, Golden, commands, recorded
+from tests.ledgers.make import CHARTERS, DISPUTED, GAMES, HERE, INDEX, REWOUND, Golden, commands, recorded
 from tests.ledgers.samples import Sample, read, types
 from tests.recording import AT
 from worker.adjudicate import Warm, adjudicate
@@ -42,7 +45,7 @@ def lines(game: str) -> tuple[bytes, ...]:
 def test_every_ledger_is_indexed_and_there() -> None:
     assert (
         set(INDEXED)
-        == {*GAMES, REWOUND, DISPUTED}
+        == {*GAMES, *CHARTERS, REWOUND, DISPUTED}
         == {path.name.removesuffix(".jsonl.xz") for path in HERE.glob("*.xz")}
     )
 
@@ -61,6 +64,12 @@ def test_a_golden_ledger_replays_and_is_ruled_alike(game: str) -> None:
     assert line.state.is_over and line.state.winner == known.winner
 
 
+def charter_of(game: str) -> Charter:
+    first = entry(game, 1)
+    [begun] = [fact for fact in Codec(THRONES).facts(first.stored()) if isinstance(fact, GameCreated)]
+    return begun.charter
+
+
 def test_the_ledgers_differ_in_what_they_show() -> None:
     text = {game: b"".join(lines(game)) for game in INDEXED}
     assert b'"fact":"TidesRevealed"' in text["five-players-tides"]
@@ -68,6 +77,16 @@ def test_the_ledgers_differ_in_what_they_show() -> None:
         assert word in text[REWOUND]
     for word in (b'"fact":"InDoubt"', b'"code":"appeal-open"', b'"made":true', b'"made":false', b"CorrectionDecided"):
         assert word in text[DISPUTED]
+    charters = {game: explain_charter(charter_of(game)) for game in CHARTERS}
+    assert {game: (told.preset, told.is_as_printed) for game, told in charters.items()} == {
+        "first-edition": ("first-edition", True),
+        "mixed-four": ("mixed-four", False),
+        "two-books": ("second-edition", False),
+    }
+    assert charters["two-books"].own_tables
+    assert charters["mixed-four"].assumed
+    assert INDEXED["first-edition"].winner is None, "it is drawn"
+    assert b'"fact":"GameDrawn"' in text["first-edition"]
     assert b'"how":"default"' in b"".join(text.values()) and b'"fact":"DraftKept"' in b"".join(text.values())
 
 

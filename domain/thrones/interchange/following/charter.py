@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from domain.thrones.charter import AS_PRINTED, Charter, Switches, Variations
+from domain.thrones.charters import with_assumptions
 from domain.thrones.editions.composed import compose
 from domain.thrones.interchange.logs import records as r
 from domain.thrones.pieces import AreaId, HouseId
@@ -45,6 +46,19 @@ OWN = "Rookery"
 
 NOT_PLAYED = ("ACoK Battle Variant", "ACoK Kings Court", "ACoK Westeros Phase")
 """Settings for rules that no charter of ours has."""
+
+
+UNNAMED: tuple[dict[str, bool], ...] = (
+    {
+        **{name: True for name in _VARIATIONS if name.startswith("2nd Edition")},
+        **{name: True for name in _VARIATIONS if not name.startswith("2nd Edition")},
+        "2nd Edition Greyjoy Start Pos.": False,
+        "2nd Edition Lannister Ship +1": False,
+        "2nd Edition Map": False,
+    },
+    {name: name.startswith("2nd Edition") and not name.endswith("+1") for name in _VARIATIONS},
+)
+"""What tables without settings may have played by: four Houses on the first edition's board, the second edition."""
 
 
 def variations_of(settings: Mapping[str, bool], reading: Reading = "site") -> Variations:
@@ -92,7 +106,7 @@ def charter_of(log: r.Log, reading: Reading = "site") -> tuple[Charter, list[r.P
     Point lies on The Narrow Sea.
     """
     if reading == "own":
-        return _own_charter(log), []
+        return with_assumptions(_own_charter(log)), []
     variations = variations_of(log.settings, reading)
     preset = next((name for name, one in PRESETS.items() if one.variations == variations), "second-edition")
     problems = [
@@ -111,7 +125,7 @@ def charter_of(log: r.Log, reading: Reading = "site") -> tuple[Charter, list[r.P
         charter = replace(charter, variations=variations)
     if reading == "site" and variations.map == "first":
         charter = replace(charter, tables={**_starting_supply(variations), **_borders(variations)})
-    return charter, problems
+    return with_assumptions(charter), problems
 
 
 def _starting_supply(variations: Variations) -> dict[str, Any]:

@@ -28,18 +28,19 @@ from domain.thrones.interchange.following.force import CERTAIN, RULES_OF, correc
 from domain.thrones.interchange.following.forecast import Forecast
 from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, OutOfEntries, Step, with_
 from domain.thrones.interchange.following.musters import weighed
-from domain.thrones.interchange.following.orders import as_tokens, demands, lay, told_orders
+from domain.thrones.interchange.following.orders import Laid, as_tokens, demands, lay, told_orders
 from domain.thrones.interchange.following.replay import Nobody
 from domain.thrones.interchange.following.support import Change, changes_for
 from domain.thrones.interchange.logs import records as r
+from domain.thrones.interchange.logs.names import order_of_token
 from domain.thrones.pieces import AreaId, HouseId, Units, plus, size
 from domain.thrones.procedures.control import announce_control, announce_victory_markers
-from domain.thrones.procedures.mustering import muster_options
+from domain.thrones.procedures.mustering import Progress, muster_options
 from domain.thrones.ruleset import THRONES, ThronesOf, rules_by
 from domain.thrones.start import Start
 from domain.thrones.state import State
 
-MOST_COMMANDS = 12_000
+MOST_COMMANDS = 6_000
 """A bound on the commands of one import, tries included."""
 MOST_TRIES = 60
 """Revisions of the hidden choices of one battle."""
@@ -105,6 +106,7 @@ class Follower:
         self.trail: list[str] = []
         self.passed_over: set[int] = set()
         self.free_power: set[int] = set()
+        self.by_default: set[tuple[int, HouseId]] = set()
         self.tolerated: set[int] = set()
         self.judged: dict[int, Judged] = {}
 
@@ -126,7 +128,7 @@ class Follower:
                     continue
                 if found is None:
                     self.unfit.append(misfit)
-                    found = self._force(here, misfit) if len(self.unfit) < MOST_FORCED else None
+                    found = self._forced(here, misfit) if len(self.unfit) < MOST_FORCED else None
                 if found is None:
                     return here
                 here = found
@@ -255,6 +257,9 @@ class Follower:
         houses = [question.player for question in questions]
         for house in sorted(houses, key=lambda house: set_at.get(house, 0)):
             laid = lay(game, house, wanted, forced)
+            if laid is None and (planning.round, house) in self.by_default:
+                default: Any = next(one for one in THRONES.decisions(here.state) if one.player == house).default
+                laid = Laid({area: order_of_token(token) for area, token in default.orders.items()}, {}, 0)
             if laid is None:
                 raise Misfit("orders", entries[0].number, f"no orders of {house} fit the round", house)
             tokens = as_tokens(laid.orders, self.edition.tokens)
@@ -712,6 +717,17 @@ class Follower:
 
     # Where nothing helps
 
+    def _forced(self, here: Hypothesis, misfit: Misfit) -> Hypothesis | None:
+        """As :meth:`_force`; income that differs after it is a matter of its own."""
+        for _ in range(8):
+            try:
+                return self._force(here, misfit)
+            except Misfit as other:
+                if other.kind not in ("income", "supply") or other.entry in self.tolerated:
+                    return None
+                self.tolerated.add(other.entry)
+        return None
+
     def _force(self, here: Hypothesis, misfit: Misfit) -> Hypothesis | None:
         """Take over what the log says where no hidden choice explains it, or pass over what cannot be."""
         certain: Literal["rules", "open"] = "rules" if misfit.kind in CERTAIN else "open"
@@ -721,19 +737,16 @@ class Follower:
         if not questions:
             return None
         question = questions[0]
-        try:
-            if misfit.kind == "power" and entry is not None:
-                self.judged[entry.number] = judged
-                short = f.PowerChanged(house=misfit.house, by=int(misfit.area))
-                return self._corrected(here, [short], entry.number)
-            if question.kind == "muster":
-                return self._force_muster(here, question, judged)
-            if question.kind == "assign-orders":
-                return self._force_orders(here, misfit, judged)
-            if question.kind in ("march", "neutral-support-request"):
-                return self._force_march(here, question, judged)
-        except Misfit:
-            return None
+        if misfit.kind == "power" and entry is not None:
+            self.judged[entry.number] = judged
+            short = f.PowerChanged(house=misfit.house, by=int(misfit.area))
+            return self._corrected(here, [short], entry.number)
+        if question.kind == "muster":
+            return self._force_muster(here, question, judged)
+        if question.kind == "assign-orders":
+            return self._force_orders(here, misfit, judged)
+        if question.kind in ("march", "neutral-support-request"):
+            return self._force_march(here, question, judged)
         if entry is not None and entry.number not in here.used:
             self.judged[entry.number] = judged
             return with_(here, used=here.used | {entry.number})
@@ -755,7 +768,9 @@ class Follower:
         house = question.player
         found = self.pages.first(here, r.Mustered, fits=lambda one: one.house == house)
         entry = self.pages.by_number[here.mustering] if here.mustering else found[0] if found else None
-        after = self._rule(with_(here, mustering=0), Step(question.default, entry.number if entry else 0))
+        options: Any = question.options
+        least = tuple(Progress(options).legal_steps()[:1]) if options.must else ()
+        after = self._rule(with_(here, mustering=0), Step(c.Muster(house, least), entry.number if entry else 0))
         if entry is None:
             return after
         self.judged[entry.number] = judged
@@ -787,6 +802,9 @@ class Follower:
                     return here
             if here.state.round not in self.free_power:
                 self.free_power.add(here.state.round)
+                return here
+            if (here.state.round, misfit.house) not in self.by_default:
+                self.by_default.add((here.state.round, misfit.house))
                 return here
         return None
 

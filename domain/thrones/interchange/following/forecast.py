@@ -1,4 +1,4 @@
-"""Where units must be, by what a log tells later: a count of pieces with few rules, to rank what a muster may have been.
+"""Where units must be, by what a log tells later: pieces counted with few rules, to rank what a muster may have been.
 
 All ways to place a muster are played side by side through the later entries of their House. A unit that marches from
 a place where it is not, dies where it is not, or would break the supply limit there speaks against its way. Later

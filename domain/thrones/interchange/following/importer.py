@@ -11,7 +11,7 @@ from domain.kernel.arbiter import Correct
 from domain.thrones.charter import Charter
 from domain.thrones.edition import Edition
 from domain.thrones.editions.composed import edition_of
-from domain.thrones.interchange.following.charter import OWN, Reading, charter_of, readings_of, site_readings
+from domain.thrones.interchange.following.charter import OWN, UNNAMED, Reading, charter_of, readings_of, site_readings
 from domain.thrones.interchange.following.compare import Pairing, pair
 from domain.thrones.interchange.following.decks import Dealt, deal
 from domain.thrones.interchange.following.follower import Follower
@@ -78,14 +78,30 @@ class Imported(msgspec.Struct, frozen=True):
 def import_log(reading: r.Reading) -> Imported:
     """Import what was read. Never fails: what cannot be followed stands in the report, and what was good is kept."""
     best: Imported | None = None
-    for how in readings_of(reading.log):
-        found = _import(reading, how)
-        if best is None or _is_better(found.report, best.report):
-            best = found
-        if best.report.explained == best.report.entries:
-            break
+    reading = _in_order(reading)
+    for settings in (reading.log.settings,) if reading.log.settings else UNNAMED:
+        told = msgspec.structs.replace(reading, log=msgspec.structs.replace(reading.log, settings=settings))
+        for how in readings_of(told.log):
+            found = _import(told, how)
+            if best is None or _is_better(found.report, best.report):
+                best = found
+            if best.report.explained == best.report.entries:
+                return best
     assert best is not None, "there are readings"
     return best
+
+
+def _in_order(reading: r.Reading) -> r.Reading:
+    """Entries by their numbers, whatever the order of their lines."""
+    entries = reading.log.entries
+    ordered = tuple(sorted(entries, key=lambda entry: entry.number))
+    if ordered == entries:
+        return reading
+    problem = r.Problem(
+        0, "out-of-order", "entries do not stand in the order of their numbers", "taken by their numbers"
+    )
+    log = msgspec.structs.replace(reading.log, entries=ordered)
+    return r.Reading(log, (*reading.problems, problem))
 
 
 def _is_better(one: Report, other: Report) -> bool:
@@ -99,7 +115,7 @@ def _import(reading: r.Reading, how: Reading) -> Imported:
     dealt = deal(log.entries, edition)
     follower = Follower(log, charter, edition, dealt)
     found = follower.run()
-    replay = Replay(edition, follower.pages.by_number)
+    replay = Replay(edition, follower.pages)
     replay.run(script(found, edition))
     players = {house: seat for seat, house in charter.seats.items()}
     ours = to_log([Told(one.at, one.facts) for one in replay.ruled], edition, game="", name="", players=players)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -15,9 +14,9 @@ from domain.kernel.facts import Fact
 from domain.kernel.refusal import Refusal
 from domain.thrones import commands as c
 from domain.thrones.edition import Edition
-from domain.thrones.interchange.following.hypothesis import Hypothesis, Step
+from domain.thrones.interchange.following.answers import Pages, answer
+from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, OutOfEntries, Step
 from domain.thrones.interchange.following.orders import as_tokens
-from domain.thrones.interchange.logs import records as r
 from domain.thrones.ruleset import THRONES
 from domain.thrones.state import State
 
@@ -31,10 +30,24 @@ SILENT = (
     "neutral-support-request",
     "capture-ships",
     "raid",
-    "blade-strength",
     "consolidate",
 )
 """Kinds of questions whose default changes least, where orders found later ask them."""
+
+
+TOLD = (
+    "influence-bid",
+    "influence-tie",
+    "wildling-bid",
+    "wildling-tie",
+    "house-card",
+    "card-ability",
+    "blade-strength",
+    "casualties",
+    "retreat-area",
+    "retreat-losses",
+)
+"""Kinds of questions that the log answers also where the way there did not ask them."""
 
 
 class Ruled(msgspec.Struct, frozen=True):
@@ -88,9 +101,12 @@ def step_round(found: Hypothesis, steps: list[Step], number: int) -> int:
 class Replay:
     """One game being played over."""
 
-    def __init__(self, edition: Edition, entries: Mapping[int, r.Entry]) -> None:
+    def __init__(self, edition: Edition, pages: Pages) -> None:
         self.edition = edition
-        self.entries = entries
+        self.pages = pages
+        self.entries = entries = pages.by_number
+        self.used: set[int] = set()
+        self.battle = 0
         self.state: State = THRONES.blank()
         self.ruled: list[Ruled] = []
         self.problems: list[str] = []
@@ -135,6 +151,8 @@ class Replay:
         if isinstance(command, c.Support):
             words = {area: command.orders.get(area, "withhold") for area in decision.default.orders}
             other = replace(command, orders=words)
+        elif isinstance(command, c.AssignOrders):
+            other = replace(command, orders=self._orders(command, decision.options))
         elif isinstance(command, c.MarchOrder) and command.leave_power:
             other = replace(command, leave_power=False)
         if other is None:
@@ -145,6 +163,21 @@ class Replay:
             return False
         return True
 
+    def _orders(self, command: c.AssignOrders, options: Any) -> dict[str, str]:
+        """The orders as far as there are units for them; other areas get what is left over."""
+        orders = {area: token for area, token in command.orders.items() if area in options.areas}
+        stars = options.stars - sum(options.tokens.get(token, False) for token in orders.values())
+        left = [token for token in options.tokens if token not in orders.values()]
+        for area in options.areas:
+            if area in orders or len(orders) >= options.required:
+                continue
+            token = next((one for one in left if stars > 0 or not options.tokens[one]), None)
+            if token is not None:
+                left.remove(token)
+                stars -= options.tokens[token]
+                orders[area] = token
+        return dict(sorted(orders.items()))
+
     def _is_asked(self, answer: Answer) -> bool:
         return any(
             one.player == answer.player and one.kind == answer.kind and one.default.about == answer.about
@@ -154,7 +187,17 @@ class Replay:
     def _silent(self, wanted: Answer) -> bool:
         """Answer what the log says nothing about; False where the question is none of that kind."""
         decisions = THRONES.decisions(self.state)
-        if not decisions or decisions[0].kind not in SILENT:
+        if not decisions:
+            return False
+        if decisions[0].kind in TOLD:
+            here = Hypothesis(self.state, used=frozenset(self.used), battle=self.battle)
+            try:
+                step = answer(self.pages, here, decisions[0])
+                self._rule(step.command, step.entry, step.assumed)
+            except (Misfit, OutOfEntries, Refusal):
+                self._rule(decisions[0].default, 0, ())
+            return True
+        if decisions[0].kind not in SILENT:
             return False
         default: Any = decisions[0].default
         if isinstance(default, c.Support):
@@ -167,6 +210,10 @@ class Replay:
         return True
 
     def _rule(self, command: Command, entry: int, assumed: tuple[str, ...]) -> None:
+        if entry:
+            self.used.add(entry)
+        if isinstance(command, c.MarchOrder):
+            self.battle = entry
         past = Nobody() if isinstance(command, Correct) else None
         ruling = THRONES.decide(self.state, command, past)
         self.state = ruling.state

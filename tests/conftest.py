@@ -1,4 +1,4 @@
-"""Shared by all tests: the record of which rules they carry."""
+"""Shared by all tests: the record of which rules they carry, and what is measured while they run."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
+from tests.measuring import Measuring
+from tests.rules import recorder
 from tests.rules.recorder import (
     pytest_addoption,
-    pytest_configure,
     pytest_runtest_protocol,
     pytest_sessionfinish,
     pytest_testnodedown,
@@ -17,11 +18,15 @@ from tests.rules.recorder import (
 
 __all__ = [
     "pytest_addoption",
-    "pytest_configure",
     "pytest_runtest_protocol",
     "pytest_sessionfinish",
     "pytest_testnodedown",
 ]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    recorder.pytest_configure(config)
+    config.pluginmanager.register(Measuring())
 
 
 @pytest.fixture(autouse=True)

@@ -504,10 +504,11 @@ class Desk:
         """What a game plays by; any book will do before it begins, when there is nothing to be named."""
         return edition_of(state.charter)
 
-    def agreed(self, game: str) -> Charter:
+    def agreed(self, game: str, at: int | None = None) -> Charter:
         """The charter of a game, also while its seats still make the seed; an empty one before its first entry."""
-        state: State = self.line(game).state
-        first = None if state.charter.edition else self.store.entry(game, 1)
+        line = self.line(game, at)
+        state: State = line.state
+        first = None if state.charter.edition or line.version == 0 else self.store.entry(game, 1)
         facts = self.judge.codec.facts(first) if first is not None else ()
         return next((fact.charter for fact in facts if isinstance(fact, GatheringBegan)), state.charter)
 

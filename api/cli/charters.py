@@ -12,6 +12,7 @@ from api.cli.common import (
     EditionName,
     Failure,
     Json,
+    Moment,
     Out,
     OwnTables,
     Players,
@@ -33,6 +34,7 @@ def charter(
     switch: SwitchWords = [],  # noqa: B006 - typer copies it
     tables: OwnTables = "",
     switches: Annotated[bool, typer.Option("--list", help="List every switch with its readings instead.")] = False,
+    at: Moment = "",
     data: Data = "",
     store: StoreUrl = "",
     queue: QueueUrl = "",
@@ -43,17 +45,17 @@ def charter(
     if switches:
         _list(out)
         return
-    played = _of_game(game, data, store, queue) if game else ordered(edition, players, switch, tables)
+    played = _of_game(game, at, data, store, queue) if game else ordered(edition, players, switch, tables)
     told = explain_charter(played)
     for sentence in told.sentences:
         out.say(sentence)
     out.document({"game": game or None, "charter": played, **plain(told)})
 
 
-def _of_game(game: str, data: str, store: str, queue: str) -> Charter:
+def _of_game(game: str, at: str, data: str, store: str, queue: str) -> Charter:
     with place(data, store, queue) as here:
         here.settle(game)
-        agreed = here.desk.agreed(game)
+        agreed = here.desk.agreed(game, here.desk.version_of(game, at or None))
     if not agreed.edition:
         raise Failure(USAGE, "not-started", "The game has no charter yet.")
     return agreed

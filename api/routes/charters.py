@@ -8,7 +8,7 @@ from starlette.responses import Response
 from api import wire
 from api.dependencies import caller_of, desk_of, etag, reading, reading_headers, unchanged, version_of
 from api.errors import Edge
-from api.openapi import IF_NONE_MATCH, Header, describe
+from api.openapi import AT, IF_NONE_MATCH, Header, describe
 from domain.thrones.charter import ENGINE
 from domain.thrones.charters import Catalogue, Explanation, catalogue, explain_charter
 
@@ -37,19 +37,20 @@ def charters(request: Request) -> Response:
         says="How the charter of a game differs from its book, and what is assumed",
         gives={200: Explanation, 304: None},
         token="any",
-        headers=(ACCEPT, IF_NONE_MATCH),
+        headers=(ACCEPT, AT, IF_NONE_MATCH),
         fails=(400, 401, 403, 404),
     ),
 )
-def charter(request: Request, game: str) -> Response:
+def charter(request: Request, game: str, at: str | None = None) -> Response:
     """404 until there is one; also of a game whose seats still make the seed."""
     desk = desk_of(request)
     caller_of(request, game)
-    agreed = desk.agreed(game)
+    version = version_of(request, game, at)
+    agreed = desk.agreed(game, version)
     if not agreed.edition:
         raise Edge(404, "not-started", "The game has no charter yet.")
     as_plain = "text/plain" in request.headers.get("accept", "")
-    tag = etag(version_of(request, game, None), "-text" if as_plain else "")
+    tag = etag(version, "-text" if as_plain else "")
     known = unchanged(request, tag)
     if known is not None:
         return known

@@ -193,10 +193,14 @@ class CorrectionDecided(Fact, frozen=True, tag=True):
 
 
 class AnswerVoided(Fact, frozen=True, tag=True):
-    """A sealed answer is no longer legal after a correction and leaves its envelope unopened."""
+    """What a sealed answer was chosen from is not the same after a correction: it leaves its envelope unopened.
+
+    Whether it is depends on nothing that the answer says. ``draft``: it was a draft.
+    """
 
     player: str
     kind: str
+    draft: bool = False
 
 
 class AppealFiled(Fact, frozen=True, tag=True):

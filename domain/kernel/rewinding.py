@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
+import msgspec
+
 from domain.kernel.arbiter import ArbitersRuleset, Correct, Footprint, Past, Rewind, check_version, close_appeal
 from domain.kernel.decision import Answer, Decision
 from domain.kernel.docket import (
@@ -41,6 +43,9 @@ NO_LONGER_ASKED = "no-longer-asked"
 
 BROKEN = (AssertionError, AttributeError, IndexError, KeyError, StopIteration, TypeError, ValueError)
 """What rules raise in a position that nobody can go on from."""
+
+
+encode_options = msgspec.json.Encoder(order="deterministic").encode
 
 
 # Lines
@@ -275,6 +280,7 @@ def _state_facts(ruleset: ArbitersRuleset[S], game: Game[S], raw: tuple[dict[str
 
 
 def _state(ruleset: ArbitersRuleset[S], game: Game[S], facts: tuple[Fact, ...], reason: str) -> None:
+    asked = _asked(ruleset, game.state)
     game.emit(Corrected(reason=reason, count=len(facts)))
     for number, fact in enumerate(facts, start=1):
         try:
@@ -283,7 +289,7 @@ def _state(ruleset: ArbitersRuleset[S], game: Game[S], facts: tuple[Fact, ...], 
             raise Refusal("cannot-be-stated", fact=number, problem=str(error)) from error
     try:
         problems = ruleset.problems(game.state)
-        _void_illegal(ruleset, game)
+        _void_answers(ruleset, game, asked)
     except BROKEN as error:
         raise Refusal("impossible-position", problems=[f"the rules fail in it ({type(error).__name__})"]) from error
     if problems:
@@ -299,25 +305,39 @@ def _go_on(ruleset: ArbitersRuleset[S], game: Game[S], number: int) -> Ruling[S]
         raise Refusal("impossible-position", problems=[problem]) from error
 
 
-def _void_illegal(ruleset: Ruleset[S], game: Game[S]) -> None:
-    """Sealed answers that a correction has made illegal are asked anew."""
-    if not game.state.answers:
-        return
+def _asked(ruleset: Ruleset[S], state: S) -> dict[str, bytes]:
+    """By player what answers of the open question are chosen from: kind, subject, options, and that it is secret.
+
+    An answer that waits sealed is never looked at here: what becomes of it must tell nobody what it says.
+    """
+    if not state.frames:
+        return {}
+    game = ruleset.game(state)
     frame = game.stack()[-1]
-    question = getattr(frame, frame.step)(ruleset.game(game.state))
-    decisions = {one.player: one for one in question.decisions} if isinstance(question, Collect) else {}
-    for player, answer in sorted(game.state.answers.items()):
-        decision = decisions.get(player)
-        if decision is None or decision.kind != answer.kind or not _is_legal(decision, answer):
-            game.emit(AnswerVoided(player=player, kind=answer.kind))
+    question = getattr(frame, frame.step)(game)
+    if not isinstance(question, Collect):
+        return {}
+    return {
+        one.player: encode_options([one.kind, one.default.about, one.options, one.secret])
+        for one in question.decisions
+    }
 
 
-def _is_legal(decision: Decision[Any], answer: Answer) -> bool:
-    try:
-        decision.check(answer)
-    except Refusal:
-        return False
-    return True
+def _void_answers(ruleset: Ruleset[S], game: Game[S], asked: dict[str, bytes]) -> None:
+    """Sealed answers and drafts leave their envelopes unopened where a correction has changed what they were chosen from.
+
+    That is so whatever they say; those that were chosen from the same stay.
+    """
+    state = game.state
+    if not state.answers and not state.drafts:
+        return
+    now = _asked(ruleset, state)
+    gone = [player for player in sorted({*asked, *now}) if asked.get(player) != now.get(player)]
+    for player in gone:
+        if player in state.answers:
+            game.emit(AnswerVoided(player=player, kind=state.answers[player].kind))
+        if player in state.drafts:
+            game.emit(AnswerVoided(player=player, kind=state.drafts[player].kind, draft=True))
 
 
 # Offers

@@ -306,6 +306,8 @@ def _docket(state: State, fact: kernel.Fact) -> State:
 
 
 def _answer_voided(state: State, fact: AnswerVoided) -> State:
+    if fact.draft:
+        return _hidden(state, drafts=_without(state.hidden.drafts, fact.player))
     return _hidden(state, answers=_without(state.hidden.answers, fact.player))
 
 

@@ -411,11 +411,11 @@ class _Exporter:
                 self.put("RAID", r.OrderGivenUp(x.house, x.area, order), x.house)
             else:
                 self.put("RAID", r.RaidUnusable(x.area, order))
-        elif isinstance(answer, c.MarchOrder) and answer.area == x.area:
-            if answer.moves:
-                self._close_march()
-            else:
-                self.put("MARCH", r.OrderGivenUp(x.house, x.area, order), self.by(x.house))
+        elif self.march is not None and self.march[:2] == (x.house, x.area):
+            # Others may have been asked in between: for a lost port, for support against a neutral force.
+            self._close_march()
+        elif isinstance(answer, c.MarchOrder) and answer.area == x.area and not answer.moves:
+            self.put("MARCH", r.OrderGivenUp(x.house, x.area, order), self.by(x.house))
 
     def units_moved(self, x: f.UnitsMoved) -> None:
         if self.march is not None:
@@ -721,6 +721,7 @@ _TAKEN: dict[type[kernel.Fact], Callable[[_Exporter, Any], None]] = {
 UNTOLD: dict[str, tuple[str, ...]] = {
     "the set-up; an importer takes it from the settings and from what follows": (
         "GameCreated",
+        "GameNamed",
         "GatheringBegan",
         "PositionStated",
         "NeutralForcePlaced",
@@ -745,6 +746,7 @@ UNTOLD: dict[str, tuple[str, ...]] = {
         "SharesClosed",
         "ShareOpened",
         "ShareWithheld",
+        "SharedSeedAwaited",
     ),
     "follows from what is told": (
         "Awaiting",
@@ -761,6 +763,7 @@ UNTOLD: dict[str, tuple[str, ...]] = {
         "WildlingAttackBegan",
         "WildlingCardBuried",
         "UnitsArrived",
+        "PowerTokenKept",
         "PowerTokenRemoved",
         "ControlChanged",
         "IconsCounted",
@@ -785,8 +788,11 @@ UNTOLD: dict[str, tuple[str, ...]] = {
         "Corrected",
         "AnswerOffered",
         "AnswerVoided",
+        "CorrectionOffered",
+        "CorrectionDecided",
         "AppealFiled",
         "AppealRuled",
+        "InDoubt",
         "EngineAmended",
         "PrivilegeUsed",
         "SecretsRead",

@@ -20,6 +20,8 @@ from tests.api.test_noninterference import REVEALS, Case, as_step, compare, game
 from tests.api.twins import Step
 from tests.domain.rewinds import Book, with_
 
+pytestmark = pytest.mark.slow
+
 LEAD = 2
 """How many entries of a game go before, the same on either side."""
 

@@ -534,6 +534,7 @@ def test_replay_verification_and_export_agree_on_forks_in_every_kind_of_question
 # Non-interference
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_forks_of_twins_that_differ_in_a_secret_are_the_same_to_everybody_else(kind: str) -> None:
     case: Case = next(KINDS[kind]((0, 1, 4)))

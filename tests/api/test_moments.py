@@ -85,6 +85,7 @@ class Table:
 
 
 READS = (
+    "/charter",
     "",
     "/view",
     "/board",

@@ -44,6 +44,8 @@ from tests.api.twins import AT, GAME, JUDGE, Difference, Side, Step, Twins, blan
 from tests.domain.games import Entry, play, spec
 from worker.log import logger
 
+pytestmark = pytest.mark.slow
+
 REVEALS = (f.WesterosCardDrawn, f.WildlingCardRevealed, f.WildlingCardSeen, f.TidesCardDrawn, f.GameWon)
 """Facts that bring something out of a deck to light, or begin to; sealed answers come with AnswersOpened."""
 

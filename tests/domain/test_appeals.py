@@ -31,6 +31,8 @@ from tests.domain.rereading import rests_on
 from tests.domain.rewinds import Book, Offers, book_of, entries_with, played, with_
 from tests.domain.test_rewind_properties import raw
 
+pytestmark = pytest.mark.slow
+
 GAMES = (*range(6), 33, 86)
 MOST = 14
 """How many answers are tried while an appeal is open."""

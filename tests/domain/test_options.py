@@ -140,6 +140,7 @@ def test_garrisons_units_tokens_and_shields_are_told_apart() -> None:
     agree_on_march(scene, LANNISTER, "seagard", ("the-twins", "riverrun", "moat-cailin", "greywater-watch", "pyke"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["march-minus-1", "march-0", "march-plus-1"])
 @pytest.mark.parametrize("support", ["support-0-a", "support-plus-1", "raid-a"])
 def test_neutral_forces_are_entered_with_enough_strength(order: str, support: str) -> None:
@@ -761,6 +762,7 @@ def test_units_are_destroyed_anywhere_or_in_one_castle() -> None:
 # Whole games
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(6))
 def test_options_agree_with_the_second_writing_in_whole_games(number: int) -> None:
     """Random answers, mostly illegal, to every march, raid, muster, assignment and retreat of a game."""

@@ -17,6 +17,8 @@ from domain.thrones.variations import BY_NAME, FIRST_EDITION, unmet, words_of
 from tests.domain.games import SECOND_CHOICES, Spec, play, spec, spec_of_variations
 from tests.domain.properties import Reached, check_game
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 GAMES = 120
 CHUNK = 10
@@ -24,7 +26,6 @@ REACHING = (87, 86, 19, 4, 11)
 """Games that reach everything together; ``make fuzz`` prints such a list when bots have changed."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, GAMES, CHUNK))
 def test_properties_hold_at_every_entry(first: int) -> None:
     for number in range(first, first + CHUNK):
@@ -89,7 +90,6 @@ SECTION_20 = {
 """What is asked at each decision point of the first edition."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, VARIED, 6))
 def test_properties_hold_whatever_a_table_plays_by(first: int) -> None:
     for number in range(first, first + 6):

@@ -28,6 +28,8 @@ from tests.domain.properties import AREAS
 from tests.domain.rereading import rests_on
 from tests.domain.rewinds import Book, Offers, bare, book_of, played, problems, with_
 
+pytestmark = pytest.mark.slow
+
 KINDS = (*(kind for kind in c.KINDS if kind != "card-ability"), *c.ABILITIES)
 """All kinds of decision; card abilities by their keys."""
 GAMES = (*range(8), 33, 86)

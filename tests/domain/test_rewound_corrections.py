@@ -23,6 +23,8 @@ from domain.thrones.taking_back import Plan, plan
 from tests.domain.rewinds import Book, Offers, bare, played, problems
 from tests.domain.test_rewind_properties import Impossible, offers_of, random_correction, raw
 
+pytestmark = pytest.mark.slow
+
 PROSE = Prose(SECOND_EDITION)
 
 

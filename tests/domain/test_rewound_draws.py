@@ -23,6 +23,8 @@ from domain.thrones.editions.composed import edition_of
 from domain.thrones.ruleset import EDITIONS
 from tests.domain.rewinds import Book, bare, played, with_
 
+pytestmark = pytest.mark.slow
+
 GAMES = (4, 5, 6, 7, 12, 13)
 """Games with Tides of Battle, of three to six players."""
 

@@ -47,6 +47,9 @@ from events.past import Record
 HOLDS_BACK = "What is asked anew holds back all that is offered later; once it is answered, the rest is offered again."
 """Why a plan cannot tell yet what becomes of the answers behind one that is asked anew."""
 
+MOST_TEXT = 20_000
+"""The most characters of a statement, a reason, an opinion: some ten pages."""
+
 Ruled = Callable[[Receipt], Any]
 """Sees to it that a submission is ruled on, as far as that can be done now."""
 
@@ -166,6 +169,7 @@ class Bench:
         """Record that the caller reads what his seat may not see. What he then gets was announced before."""
         if not why.strip():
             raise Refusal("why-missing")
+        check_length("reason", why)
         command = ReadSecrets(who=caller.called, what=what, why=why.strip())
         self.ruled(self.desk.submit(game, caller, encode(command), cause="system"))
 
@@ -347,6 +351,8 @@ class Bench:
         signed = self._signed(game, caller, command)
         if not getattr(signed, "reason", "given").strip():
             raise Refusal("reason-missing")
+        for what in ("reason", "opinion"):
+            check_length(what, getattr(signed, what, ""))
         if isinstance(signed, Rewind | Correct):
             signed = msgspec.structs.replace(signed, expected=expected)
         if isinstance(signed, Rewind):
@@ -383,6 +389,7 @@ class Bench:
         state: State = self.desk.line(game).state
         house = self.desk.house_of(state, caller)
         assert house is not None, "every seat has a House"
+        check_length("statement", statement)
         command = FileAppeal(house=house, against=against, statement=statement)
         return self.desk.submit(game, caller, encode(command), key=key, correlation=correlation)
 
@@ -392,7 +399,8 @@ class Bench:
         state, past = self._past(game, at)
         appeal = next((one for one in state.docket.appeals if one.number == number), None)
         if appeal is None:
-            raise Refusal("no-such-appeal", unknown=True, appeal=number)
+            known = [one.number for one in state.docket.appeals]
+            raise Refusal("no-such-appeal", unknown=True, appeal=number, known=known)
         ruled: tuple[Fact, ...] = ()
         for entry in range(appeal.against, past.version + 1):
             if any(isinstance(fact, AppealRuled) and fact.number == number for fact in past.facts(entry)):
@@ -415,6 +423,12 @@ class Bench:
             body = bytes(stored.sealed[entry.verdict.sealed].body)
             return msgspec.structs.replace(shown, verdict=msgspec.json.decode(body, type=Refused))
         return shown
+
+
+def check_length(what: str, text: str) -> None:
+    """Raise Refusal for what is too long to be put on the record. Only here: what is on it already stays good."""
+    if len(text) > MOST_TEXT:
+        raise Refusal("text-too-long", what=what, most=MOST_TEXT, length=len(text))
 
 
 def _is_sealed(past: Past, given: Given) -> bool:

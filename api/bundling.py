@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from api.desk import Desk, LogEntry, readable
+from domain.kernel.printing import printable
 from domain.thrones import diagram
 from domain.thrones.edition import Edition
 from domain.thrones.editions.composed import edition_of
@@ -101,7 +102,7 @@ def _rows(entry: LogEntry, prose: Prose) -> Iterator[tuple[object, ...]]:
 
 
 def _cell(value: object) -> str:
-    return " ".join(str(value).split())
+    return " ".join(printable(str(value)).split())
 
 
 def charter_of(judge: Judge, entries: Sequence[Stored]) -> bytes:

@@ -19,6 +19,7 @@ from api.desk import Desk, LogEntry, NoSuchVersion, StruckOut
 from api.tokens import Caller
 from domain.kernel.chance import commitment, shuffled
 from domain.kernel.facts import Answered, AnswerSealed, Fact, SeedOpened
+from domain.kernel.printing import one_line, printable
 from domain.thrones import facts as f
 from domain.thrones.charter import Charter
 from domain.thrones.charters import BOOKS, in_one_line
@@ -257,7 +258,7 @@ def as_text(found: Certificate) -> str:
     if found.played_by:
         parts.append(_wrapped(found.played_by))
     if found.struck is not None:
-        parts.append(f"STRUCK OUT by entry {found.struck.by}: {found.struck.reason}")
+        parts.append(f"STRUCK OUT by entry {found.struck.by}: {one_line(found.struck.reason)}")
     if isinstance(found.verdict, Refused):
         rules = f" [{', '.join(found.verdict.rules)}]" if found.verdict.rules else ""
         parts.append(f"Why refused\n{_wrapped(found.why + rules)}")
@@ -273,7 +274,7 @@ def as_text(found: Certificate) -> str:
     parts.append(f"BOARD BEFORE\n{found.before}")
     parts.append(f"BOARD AFTER\n{found.after}")
     parts.append(f"Chain: entry {found.entry} is {found.digest}\n       after    {found.prev}")
-    return "\n\n".join(parts) + "\n"
+    return printable("\n\n".join(parts) + "\n")
 
 
 def _table(one: Sum) -> str:

@@ -645,7 +645,8 @@ def _told(fact: Any, prose: Prose) -> str:
     if isinstance(fact, Fact):
         return prose.line(fact)
     audience = ", ".join(prose.name(house) for house in fact.audience) or "nobody"
-    return f"(sealed for {audience}: {fact.fact}) [{', '.join(fact.rules)}]"
+    rules = f" [{', '.join(fact.rules)}]" if fact.rules else ""
+    return f"(sealed for {audience}: {fact.fact}){rules}"
 
 
 def _verdict(shown: Stored, entry: Entry) -> Accepted | Refused:

@@ -12,6 +12,7 @@ import msgspec
 
 from api.bundling import LOG, boards_of, charter_of, log_of
 from domain.kernel.docket import Origin
+from domain.kernel.printing import one_line
 from domain.thrones.draws import Drawn, Draws, PublicDraws
 from domain.thrones.editions.composed import edition_of
 from domain.thrones.ruleset import THRONES
@@ -139,7 +140,7 @@ def _others(kept: Sequence[Note], keys: Sequence[Verifier]) -> str:
 def _fork(origin: Origin) -> str:
     hidden = "as it was there" if origin.hidden else "drawn anew where its maker could not know it"
     where = f"{origin.game} at entry {origin.version} with the digest {origin.digest}"
-    return f"This is a fork of {where}: {origin.purpose}. What is hidden is {hidden}."
+    return f"This is a fork of {where}: {one_line(origin.purpose)}. What is hidden is {hidden}."
 
 
 def _sealed(drawn: Drawn) -> str:

@@ -12,6 +12,7 @@ import typer
 
 from api.cli import arbiter, cases, charters, diff, fork, play, proof, read, record, server, shared, tools
 from api.cli.common import BUG, INTERRUPTED, USAGE, Failure, Out, failure
+from domain.kernel.printing import printable
 from domain.thrones.charter import ENGINE
 from worker import log
 
@@ -122,7 +123,7 @@ def _usage_text(error: Any) -> str:
 def _tell(failed: Failure, arguments: list[str]) -> int:
     """The mistake in one or two sentences; with --json as the document, too."""
     out = Out("--json" in arguments)
-    out.errors.print(str(failed), style="red" if out.errors.is_terminal else "")
+    out.errors.print(printable(str(failed)), style="red" if out.errors.is_terminal else "")
     out.document({"error": failed.code, "message": str(failed), **failed.details})
     if failed.exit_code == BUG and os.environ.get("ROOKERY_DEBUG"):
         traceback.print_exc()

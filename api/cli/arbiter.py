@@ -30,6 +30,7 @@ from api.cli.place import Place, place
 from api.cli.play import told
 from api.tokens import Caller
 from domain.kernel.arbiter import Amend, Correct, Rewind, RuleOnAppeal
+from domain.kernel.printing import one_line, printable_json
 from domain.thrones.prose import Prose, part_in_words
 from domain.thrones.refusals import explain
 from domain.thrones.state import State
@@ -221,7 +222,7 @@ def plan(
         differs = (
             f": {', '.join(part_in_words(prose, name) for name in corrected.differs)}" if corrected.differs else ""
         )
-        out.say(f"Correction of entry {corrected.entry} ({corrected.reason}): {corrected.outcome}{differs}")
+        out.say(f"Correction of entry {corrected.entry} ({one_line(corrected.reason)}): {corrected.outcome}{differs}")
         for sentence in corrected.stated:
             out.say(f"    {sentence}")
     if redraw:
@@ -396,7 +397,7 @@ def export(
         caller = here.caller(game, token=token)
         here.settle(game)
         found = bench(here).case(game, caller, appeal)
-    text = msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n"
+    text = printable_json(msgspec.json.format(msgspec.json.encode(found), indent=2).decode()) + "\n"
     if file == "-":
         typer.echo(text, nl=False)
     else:

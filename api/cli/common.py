@@ -19,6 +19,7 @@ from api.bench import PlanOutOfDate
 from api.desk import NoSuchVersion, NotAllowed, NotAMoment, Unsigned
 from api.quota import TooManyForks
 from api.serve import BadAddress, PortTaken
+from domain.kernel.printing import one_line, printable, printable_json
 from domain.kernel.refusal import Refusal
 from domain.thrones.notation import NotationError
 from domain.thrones.refusals import explain
@@ -160,7 +161,7 @@ class Out:
     def say(self, text: str = "", style: str = "") -> None:
         """A line for people."""
         if not self.json:
-            self.console.print(Text(text, style=style))
+            self.console.print(Text(printable(text), style=style))
             sys.stdout.flush()
 
     def table(self, headings: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
@@ -170,7 +171,7 @@ class Out:
         for heading in headings:
             table.add_column(heading, overflow="fold")
         for row in rows:
-            table.add_row(*(Text(str(cell)) for cell in row))
+            table.add_row(*(Text(one_line(str(cell))) for cell in row))
         wide = Console(markup=False, highlight=False, width=None if self.console.is_terminal else 200)
         wide.print(table)
         sys.stdout.flush()
@@ -178,7 +179,7 @@ class Out:
     def document(self, value: Any) -> None:
         """The JSON document."""
         if self.json:
-            sys.stdout.write(encode(value).decode() + "\n")
+            sys.stdout.write(printable_json(encode(value).decode()) + "\n")
             sys.stdout.flush()
 
     @contextmanager

@@ -14,6 +14,7 @@ from api.cli.play import told
 from api.desk import NoSuchVersion
 from api.tokens import Caller
 from domain.kernel.facts import Fact
+from domain.kernel.printing import one_line
 from domain.thrones.diagram import board
 from domain.thrones.game import Game
 from domain.thrones.notation import format_answer
@@ -42,10 +43,7 @@ def show(
         caller = here.caller(game, seat, token)
         here.settle(game)
         version, seen = here.desk.view(game, caller, here.desk.version_at(game, at or None))
-        struck = here.desk.struck_out(game).get(version)
     out.say(f"{game}, version {version}" + (f", as {seen.house} sees it" if seen.house else ""))
-    if struck is not None:
-        out.say(f"Struck out by entry {struck.by}: {struck.reason}", style="red")
     out.say(picture(seen))
     for one in seen.owes:
         out.say(_owed(one))
@@ -115,7 +113,7 @@ def log(
             who = f"seat {entry.seat}" if entry.seat else entry.cause
             out.say(f"{entry.seq}  {entry.at}  {who}", style="bold strike" if entry.struck else "bold")
             if entry.struck:
-                out.say(f"  STRUCK OUT by entry {entry.struck.by}: {entry.struck.reason}", style="red")
+                out.say(f"  STRUCK OUT by entry {entry.struck.by}: {one_line(entry.struck.reason)}", style="red")
             if isinstance(entry.verdict, Refused):
                 verdict = entry.verdict
                 rules = f" [{', '.join(verdict.rules)}]" if verdict.rules else ""

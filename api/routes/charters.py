@@ -9,6 +9,7 @@ from api import wire
 from api.dependencies import caller_of, desk_of, etag, reading, reading_headers, unchanged, version_of
 from api.errors import Edge
 from api.openapi import AT, IF_NONE_MATCH, Header, describe
+from domain.kernel.printing import printable
 from domain.thrones.charter import ENGINE
 from domain.thrones.charters import Catalogue, Explanation, catalogue, explain_charter
 
@@ -56,7 +57,7 @@ def charter(request: Request, game: str, at: str | None = None) -> Response:
         return known
     told = explain_charter(agreed)
     answer = (
-        Response(("\n".join(told.sentences) + "\n").encode(), 200, reading_headers(tag), wire.TEXT)
+        Response((printable("\n".join(told.sentences)) + "\n").encode(), 200, reading_headers(tag), wire.TEXT)
         if as_plain
         else reading(told, tag)
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from domain.kernel.docket import Struck
+from domain.kernel.printing import one_line, printable
 from domain.thrones.edition import Edition
 from domain.thrones.game import Game
 from domain.thrones.notation import format_answer, short_order
@@ -27,12 +28,12 @@ def board(game: Game, view: View) -> str:
     parts.append(_houses(game, state, prose))
     parts.append(_awaited(state, prose, view))
     parts.append(_docket(state, prose))
-    return "\n\n".join(part for part in parts if part)
+    return printable("\n\n".join(part for part in parts if part))
 
 
 def _title(state: State, prose: Prose) -> str:
     origin = state.docket.origin
-    fork = f"A fork of {origin.game} at entry {origin.version}: {origin.purpose}.\n" if origin else ""
+    fork = f"A fork of {origin.game} at entry {origin.version}: {one_line(origin.purpose)}.\n" if origin else ""
     if state.winner:
         return f"{fork}Round {state.round}. {prose.name(state.winner)} has won."
     if state.is_over:

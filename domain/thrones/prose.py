@@ -7,6 +7,7 @@ from typing import Any
 
 from domain.kernel import docket
 from domain.kernel import facts as kernel
+from domain.kernel.printing import one_line
 from domain.thrones import facts as f
 from domain.thrones.charter import Charter
 from domain.thrones.edition import Edition
@@ -91,7 +92,7 @@ class Prose:
     def sentence(self, fact: kernel.Fact) -> str:
         """One fact as a sentence without its rules; empty for bookkeeping that tells a reader nothing."""
         write = SENTENCES.get(type(fact))
-        return write(self, fact) if write else ""
+        return one_line(write(self, fact)) if write else ""
 
     def line(self, fact: kernel.Fact) -> str:
         """The sentence with the rules it rests on in brackets."""
@@ -176,7 +177,7 @@ def _won(p: Prose, x: f.GameWon) -> str:
 def _rewound(p: Prose, x: docket.Rewound) -> str:
     draws = " Everything not yet drawn is drawn anew." if x.redrawn else ""
     struck = f"entry {x.first} is" if x.first == x.last else f"entries {x.first} to {x.last} are"
-    return f"The game stands again as after entry {x.to}; {struck} struck out: {_clause(x.reason)}.{draws}"
+    return f"The game stands again as after entry {x.to}; {struck} struck out{_because(x.reason)}.{draws}"
 
 
 def _offered(p: Prose, x: docket.AnswerOffered) -> str:
@@ -214,9 +215,20 @@ def _reads(p: Prose, x: docket.SecretsReadOpened) -> str:
     return f"Secrets were read by privilege: {told}."
 
 
+def _because(reason: str) -> str:
+    """The reason, where there is one, for the end of a sentence."""
+    said = _clause(reason)
+    return f": {said}" if said else ""
+
+
+def _corrected(count: int, reason: str) -> str:
+    what = counted_word(count, "fact") if count else "no fact"
+    return f"The arbiter states {what}{_because(reason)}."
+
+
 def _clause(text: str) -> str:
     """What somebody wrote, for the middle of a sentence."""
-    return " ".join(text.split()).rstrip(".")
+    return " ".join(one_line(text).split()).rstrip(".")
 
 
 PARTS = {
@@ -258,7 +270,7 @@ SENTENCES: dict[type[kernel.Fact], Callable[[Prose, Any], str]] = {
     kernel.SeedCommitted: lambda p, x: f"The seed of all draws is sealed; its commitment is {x.commitment[:16]}….",
     kernel.SeedOpened: lambda p, x: f"The seed is opened: {x.seed}.",
     docket.Rewound: _rewound,
-    docket.Corrected: lambda p, x: f"The arbiter states {x.count} facts: {_clause(x.reason)}.",
+    docket.Corrected: lambda p, x: _corrected(x.count, x.reason),
     docket.AnswerOffered: _offered,
     docket.CorrectionOffered: _correction,
     docket.CorrectionDecided: lambda p, x: f"The arbiter has decided about the correction of entry {x.given.entry}.",
@@ -268,12 +280,12 @@ SENTENCES: dict[type[kernel.Fact], Callable[[Prose, Any], str]] = {
     ),
     docket.AppealRuled: lambda p, x: f"Appeal {x.number}: {OUTCOMES[x.outcome]}. Opinion: {_clause(x.opinion) or '-'}.",
     docket.InDoubt: _in_doubt,
-    docket.EngineAmended: lambda p, x: f"From here on {x.engine} rules on the game: {_clause(x.reason)}.",
+    docket.EngineAmended: lambda p, x: f"From here on {x.engine} rules on the game{_because(x.reason)}.",
     docket.PrivilegeUsed: lambda p, x: (
         "Secrets are read by privilege"
         + ("; who read what, and why, is opened when the game ends." if x.sealed else ".")
     ),
-    docket.SecretsRead: lambda p, x: f"{x.who} reads {x.what}: {_clause(x.why)}.",
+    docket.SecretsRead: lambda p, x: f"{x.who} reads {x.what}{_because(x.why)}.",
     docket.SecretsReadOpened: _reads,
     docket.GameNamed: lambda p, x: f"The id of the game is {x.game}.",
     docket.Forked: lambda p, x: (
@@ -289,7 +301,7 @@ SENTENCES: dict[type[kernel.Fact], Callable[[Prose, Any], str]] = {
     ),
     f.GatheringBegan: lambda p, x: _agreed(p, x.charter, "is agreed on"),
     f.GameCreated: lambda p, x: _agreed(p, x.charter, "begins"),
-    f.PositionStated: lambda p, x: f"The position is stated: {x.reason}.",
+    f.PositionStated: lambda p, x: f"The position is stated{_because(x.reason)}.",
     f.NeutralForcePlaced: lambda p, x: (
         f"{p.name(x.area)} is impassable."
         if x.strength == "impassable"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from domain.kernel.printing import one_line
+from domain.thrones.facts import STATABLE
 from domain.thrones.notation import short_order
 from domain.thrones.prose import Prose, part_in_words
 from domain.thrones.variations import NAMED
@@ -19,7 +21,7 @@ def explain(code: str, params: Params, prose: Prose) -> str:
     """
     also = params.get("also", ())
     first = _explain(code, {key: value for key, value in params.items() if key != "also"}, prose)
-    return " ".join([first, *(_explain(str(other["code"]), other, prose) for other in also)])
+    return one_line(" ".join([first, *(_explain(str(other["code"]), other, prose) for other in also)]))
 
 
 def _explain(code: str, params: Params, prose: Prose) -> str:
@@ -128,6 +130,18 @@ def _appeal_open(p: Prose, x: Params) -> str:
     return f"This waits until appeal {_plain(x['appeals'])} is ruled on, for it rests on what is in doubt: {doubts}."
 
 
+def _names_of_facts() -> str:
+    return ", ".join(sorted(kind.__name__ for kind in STATABLE))
+
+
+def _no_such_appeal(p: Prose, x: Params) -> str:
+    """Where an appeal is to be ruled on it must be open; elsewhere ``known`` lists all there are."""
+    if "known" not in x:
+        return f"No appeal {x['appeal']} is open."
+    there = f"There are {', '.join(map(str, x['known']))}." if x["known"] else "There has been none."
+    return f"This game has no appeal {x['appeal']}. {there}"
+
+
 def _meant(x: Params) -> str:
     return f" Did you mean {_or(x['suggestions'])}?" if x["suggestions"] else ""
 
@@ -164,14 +178,16 @@ SENTENCES: dict[str, Callable[[Prose, Params], str]] = {
     "nothing-stated": lambda p, x: "A correction states at least one fact.",
     "cannot-be-stated": lambda p, x: f"Fact {x['fact']} of the correction does not fit the position: {x['problem']}.",
     "impossible-position": lambda p, x: f"The corrected position is impossible: {_plain(x['problems'])}.",
-    "not-a-fact": lambda p, x: f"This is not a fact that an arbiter can state: {x['problem']}.",
+    "not-a-fact": lambda p, x: (
+        f"This is not a fact that an arbiter can state: {x['problem']}. There are {_names_of_facts()}."
+    ),
     "too-late-to-appeal": lambda p, x: f"Entry {x['entry']} is more than {x['window']} entries old.",
     "statement-missing": lambda p, x: "An appeal says what is wrong.",
     "opinion-missing": lambda p, x: "A ruling on an appeal comes with an opinion.",
     "rewinds-and-corrections-name-their-appeal": lambda p, x: (
         f"An appeal is {x['outcome']} by the rewind or correction that names it, not by an opinion alone."
     ),
-    "no-such-appeal": lambda p, x: f"No appeal {x['appeal']} is open.",
+    "no-such-appeal": _no_such_appeal,
     "plan-out-of-date": lambda p, x: (
         f"The plan was made for version {x['expected']}, and the record has {x['version']} entries by now. Plan anew."
     ),
@@ -189,6 +205,10 @@ SENTENCES: dict[str, Callable[[Prose, Params], str]] = {
     "unreadable": lambda p, x: f"The command cannot be read: {x['detail']}.",
     "refused-in-secret": lambda p, x: "The answer was refused; its author can read why.",
     "not-your-seat": _seat,
+    "text-too-long": lambda p, x: (
+        f"{'An' if x['what'] == 'opinion' else 'A'} {x['what']} has at most {x['most']:,} characters,"
+        f" not {x['length']:,}."
+    ),
     "purpose-too-long": lambda p, x: f"The purpose of a fork has at most {x['most']} characters, not {x['length']}.",
     "no-shares-wanted": lambda p, x: "No parts of a seed are wanted here.",
     "share-committed": lambda p, x: "This seat is bound to its part of the seed already.",

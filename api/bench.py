@@ -7,6 +7,7 @@ runs is first recorded as an entry of that game: who, what, why.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -32,7 +33,9 @@ from domain.kernel.rewinding import struck_corrections
 from domain.kernel.ruleset import Ruling
 from domain.thrones import facts as f
 from domain.thrones.cases import Case
+from domain.thrones.charter import Charter
 from domain.thrones.diagram import board
+from domain.thrones.editions.composed import edition_of
 from domain.thrones.notation import format_answer
 from domain.thrones.opinions import as_case
 from domain.thrones.prose import Prose
@@ -49,6 +52,14 @@ HOLDS_BACK = "What is asked anew holds back all that is offered later; once it i
 
 MOST_TEXT = 20_000
 """The most characters of a statement, a reason, an opinion: some ten pages."""
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+
+RESERVED = (
+    *("operator", "organiser", "organizer", "arbiter", "server", "system", "rookery", "worker"),
+    *("deadline", "public", "player", "seat", "house", "everybody", "nobody"),
+)
+"""Names that a record would read as somebody else's."""
 
 Ruled = Callable[[Receipt], Any]
 """Sees to it that a submission is ruled on, as far as that can be done now."""
@@ -162,6 +173,24 @@ class Bench:
         """Raise when an arbiter plays in the game and its charter does not allow that."""
         if seat and not state.charter.arbitration.arbiter_may_play:
             raise Refusal("arbiter-plays", house=state.charter.seats.get(seat, seat))
+
+    @staticmethod
+    def check_name(charter: Charter, name: str, seat: str = "") -> None:
+        """Raise Refusal for a name that reads like somebody else's: an office, or a seat or House not declared.
+
+        ``seat`` is the one that the arbiter declares to be his. Dots, hyphens and underscores make no difference.
+        """
+        if not charter.edition:
+            raise Refusal("not-started")
+        if not _NAME.fullmatch(name):
+            raise Refusal("bad-name", name=name)
+        houses = edition_of(charter).houses.values()
+        taken = {*RESERVED, *charter.seats, *(one.id for one in houses), *(one.name for one in houses)}
+        if seat:
+            taken -= {seat, charter.seats.get(seat, "")}
+            taken -= {one.name for one in houses if one.id == charter.seats.get(seat)}
+        if _bare(name) in map(_bare, taken):
+            raise Refusal("reserved-name", name=name)
 
     # Secrets
 
@@ -423,6 +452,10 @@ class Bench:
             body = bytes(stored.sealed[entry.verdict.sealed].body)
             return msgspec.structs.replace(shown, verdict=msgspec.json.decode(body, type=Refused))
         return shown
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def check_length(what: str, text: str) -> None:

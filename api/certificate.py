@@ -179,7 +179,9 @@ def _by(entry: LogEntry, state: State, prose: Prose) -> str:
     if house:
         return prose.name(house)
     said = msgspec.json.decode(entry.command) if isinstance(entry.command, msgspec.Raw) else None
-    name = said.get("by", "") if isinstance(said, dict) else ""
+    name, plays = (said.get("by", ""), said.get("plays", "")) if isinstance(said, dict) else ("", "")
+    if plays:
+        name += f"{', who' if name else ''} plays {prose.name(plays)}"
     who = {"command": "a player", "deadline": "the organiser", "arbiter": "the arbiter", "system": "Rookery"}
     return who[entry.cause] + (f" ({name})" if name else "")
 

@@ -124,6 +124,7 @@ def arbiter(
         here.caller(game)
         here.settle(game)
         plays = here.seat(game, seat) if seat else ""
+        Bench.check_name(here.desk.agreed(game), name, plays)
         Bench.check_seat(here.desk.line(game).state, plays)
         issued = here.desk.tokens.issue_arbiter(game, name, plays)
     out.say(issued)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -48,8 +47,6 @@ WHY = Header("why", "query", "the reason to read what is hidden; it is recorded,
 HOUSE = Header("house", "query", "a House, or its seat")
 PLANNED = Header("If-Match", "header", "the version that the plan was made for, as an ETag; 409 once it has changed")
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-
 
 def bench_of(request: Request) -> Bench:
     """The bench at the desk of this application."""
@@ -81,13 +78,12 @@ async def arbiter_token(request: Request, game: str, name: str) -> Response:
 
 
 def _issue(desk: Desk, game: str, name: str, seat: str, caller: Caller) -> str:
-    if not _NAME.fullmatch(name):
-        raise Edge(422, "bad-name", "A name has 1 to 64 of a-z, 0-9, '-', '_', '.'.", name=name)
     state: State = desk.line(game).state
     if seat and seat not in state.charter.seats:
         raise Edge(
             404, "seat-unknown", f"This game has no seat {seat!r}.", seat=seat, seats=sorted(state.charter.seats)
         )
+    Bench.check_name(desk.agreed(game), name, seat)
     Bench.check_seat(state, seat)
     return desk.tokens.issue_arbiter(game, name, seat, caller.role)
 

@@ -192,6 +192,11 @@ SENTENCES: dict[str, Callable[[Prose, Params], str]] = {
         f"The plan was made for version {x['expected']}, and the record has {x['version']} entries by now. Plan anew."
     ),
     "arbiter-plays": lambda p, x: f"{p.name(x['house'])}'s player cannot arbitrate: the charter does not allow it.",
+    "bad-name": lambda p, x: "A name has 1 to 64 of a-z, 0-9, '-', '_', '.'.",
+    "reserved-name": lambda p, x: (
+        f"No arbiter can be called “{x['name']}”: the record would read as if somebody else had acted. "
+        "Only an arbiter who declares his seat may have its name or that of its House."
+    ),
     "no-opinion-yet": lambda p, x: f"Appeal {x['appeal']} has not been ruled on.",
     "not-a-case": lambda p, x: f"That cannot be written as a case: {x['problem']}.",
     "reason-missing": lambda p, x: "An act of the arbiter comes with its reason.",

@@ -112,6 +112,9 @@ def test_an_arbiter_acts_with_his_token_and_under_his_name(rookery: Rookery, gam
     assert "A fact is JSON" in rookery.at_once("plan", "g", "2", "--state", "no", code=2).err
     assert "comes with its reason" in rookery.at_once("rewind", "g", "2", "--version", "5", "--reason", " ", code=3).err
     assert "not allow" in rookery.at_once("arbiter", "g", "ned", "--seat", "stark", code=3).err
+    for name in ("operator", "alice", "stark", "organiser"):
+        assert "as if somebody else had acted" in rookery.at_once("arbiter", "g", name, code=3).err
+    assert "1 to 64 of a-z" in rookery.at_once("arbiter", "g", "Luwin\x1b", code=3).err
 
 
 def test_a_moment_is_an_entry_or_a_time(rookery: Rookery, game: dict[str, str]) -> None:

@@ -192,8 +192,25 @@ def test_who_plays_may_arbitrate_only_where_the_charter_says_so(place: Place, ht
     assert friendly.post("correct", {"facts": [POWER], "reason": "missing"}, token, 4).status_code == 201
     entry = friendly.table.get("/entries/5").json()
     assert (entry["command"]["by"], entry["command"]["plays"]) == ("ned", "stark")
+    told = friendly.table.get("/entries/5/certificate").json()
+    assert told["by"] == "the arbiter (ned, who plays Stark)"
     issues = friendly.table.get("/tokens").json()["issues"]
     assert [one["plays"] for one in issues if one["who"] == "arbiter:ned"] == [friendly.table.seat("stark")]
+
+
+def test_no_arbiter_has_a_name_that_reads_like_somebody_elses(place: Place, http: httpx.Client) -> None:
+    court = Court(place, http, arbitration={"arbiter-may-play": True})
+    own, other = court.table.seat("stark"), court.table.seat("lannister")
+    offices = ("operator", "organiser", "organizer", "arbiter", "server", "system", "oper-ator")
+    for name in (*offices, own, other, "stark", "lan-nister", "greyjoy", "martell"):
+        assert court.token(name, code=422) == "reserved-name", name
+    for name in ("operator", other, "lannister"):
+        assert court.token(name, code=422, seat=own) == "reserved-name", name
+    for name in (own, "stark"):
+        assert court.token(name, seat=own)
+    for name in ("Luwin", "a b", "x" * 65, "n\u200bed"):
+        assert court.token(name, code=422) == "bad-name", name
+    assert court.token("the.operators-friend")
 
 
 def test_a_new_token_makes_the_old_one_of_that_arbiter_void(court: Court) -> None:

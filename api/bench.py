@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
+from itertools import takewhile
 from typing import Any
 
 import msgspec
@@ -102,7 +103,8 @@ class PlanOfRewind(msgspec.Struct, frozen=True):
     """What a rewind would do. ``version`` is the record it was made for; apply it with that version.
 
     With ``redraw`` new draws are made when it is applied, so what is offered behind the first of them may come out
-    otherwise than here.
+    otherwise than here. ``void`` are sealed answers and drafts of the restored position that the correction makes void,
+    in English: those whose options it changes, whatever they say.
     """
 
     game: str
@@ -114,6 +116,7 @@ class PlanOfRewind(msgspec.Struct, frozen=True):
     kept: int
     asked_anew: int
     offered_later: int
+    void: tuple[str, ...]
     corrections: tuple[PlannedCorrection, ...]
     remarks: tuple[str, ...]
     redraw: bool
@@ -274,7 +277,8 @@ class Bench:
         state, past = self._past(game)
         ruling = THRONES.decide(state, command, past)
         made = plan(ruling, state, command, past, redraw=redraw)
-        if not opened and not state.is_disclosed and any(_is_sealed(past, one.given) for one in made.answers):
+        tells = any(_is_sealed(past, one.given) for one in made.answers) or _opens(past, command.to, ruling.facts)
+        if tells and not opened and not state.is_disclosed:
             return None
         answers = tuple(self._answer(past, one) for one in made.answers)
         outcomes = [one.outcome for one in answers]
@@ -288,6 +292,7 @@ class Bench:
             kept=outcomes.count("kept"),
             asked_anew=outcomes.count("asked anew"),
             offered_later=outcomes.count("offered later"),
+            void=tuple(_void(ruling.facts, Prose(self.desk.edition(state)))),
             corrections=tuple(self._correction(state, one) for one in made.corrections),
             remarks=(HOLDS_BACK,) if {"asked anew", "offered later"} <= {*outcomes} else (),
             redraw=redraw,
@@ -326,9 +331,13 @@ class Bench:
         self.check(game, caller)
         state, past = self._past(game)
         ruling: Ruling[State] = THRONES.decide(state, self._signed(game, caller, command), past)
+        facts = ruling.facts
+        if state.answers and not state.is_disclosed:
+            # Behind the opening of what is sealed now, everything may depend on what it says.
+            facts = tuple(takewhile(lambda fact: not isinstance(fact, AnswersOpened), facts))
         prose = Prose(self.desk.edition(state))
         return PlanOfCorrection(
-            game, past.version, tuple(self._stated(ruling.facts, prose)), tuple(self._offered(past, ruling.facts))
+            game, past.version, tuple(self._stated(facts, prose)), tuple(self._offered(past, facts))
         )
 
     def _stated(self, facts: tuple[Fact, ...], prose: Prose) -> Iterator[str]:
@@ -339,7 +348,8 @@ class Bench:
         corrected = facts[at]
         assert isinstance(corrected, Corrected)
         for number, fact in enumerate(facts):
-            if at <= number <= at + corrected.count or isinstance(fact, AnswerVoided):
+            if at <= number <= at + corrected.count:
+        yield from _void(facts, prose)
                 yield prose.line(fact) or type(fact).__name__
 
     def _offered(self, past: Past, facts: tuple[Fact, ...]) -> Iterator[PlannedAnswer]:
@@ -359,7 +369,8 @@ class Bench:
         """An act with the name of the arbiter, whatever it said before."""
         state: State = self.desk.line(game).state
         plays = state.charter.seats.get(caller.plays, "") if caller.plays else ""
-        return msgspec.structs.replace(command, by=caller.name or caller.role, plays=plays)
+        signed = msgspec.structs.replace(command, by=caller.name or caller.role, plays=plays)
+        return msgspec.structs.replace(signed, unseen=True) if isinstance(signed, Rewind | Correct) else signed
 
     def act(
         self,
@@ -402,10 +413,12 @@ class Bench:
             raise PlanOutOfDate(expected, version)
 
     def _as_before(self, signed: Any, known: bytes) -> Any:
+        before = msgspec.json.decode(known)
+        if isinstance(signed, Rewind | Correct):
+            signed = msgspec.structs.replace(signed, unseen=before.get("unseen", False))
         """Sent again under its key, a rewind has the seed that was drawn the first time, and the same corrections."""
         if not isinstance(signed, Rewind):
             return signed
-        before = msgspec.json.decode(known)
         corrections = tuple(before.get("corrections", ()))
         return msgspec.structs.replace(signed, seed=before.get("seed", "") or signed.seed, corrections=corrections)
 
@@ -468,6 +481,24 @@ def _is_sealed(past: Past, given: Given) -> bool:
     """Whether an answer has never left its envelope."""
     fact = past.facts(given.entry)[given.fact]
     if not isinstance(fact, AnswerSealed):
+def _opens(past: Past, to: int, facts: tuple[Fact, ...]) -> bool:
+    """Whether a rewind would open answers of the position after ``to`` that have never left their envelopes."""
+    sealed = past.state(to).answers
+    if not sealed or not any(isinstance(fact, AnswersOpened) for fact in facts):
+        return False
+    for entry in range(to + 1, past.version + 1):
+        for fact in past.facts(entry):
+            if isinstance(fact, AnswersOpened):
+                return False
+            if isinstance(fact, Rewound) or (isinstance(fact, AnswerSealed) and fact.player in sealed):
+                return True
+    return True
+
+
+def _void(facts: tuple[Fact, ...], prose: Prose) -> Iterator[str]:
+    return (prose.line(fact) for fact in facts if isinstance(fact, AnswerVoided))
+
+
         return isinstance(fact, DraftKept)
     for entry in range(given.entry, past.version + 1):
         facts = past.facts(entry)[given.fact + 1 if entry == given.entry else 0 :]

@@ -188,6 +188,10 @@ class ToyState(msgspec.Struct, frozen=True, kw_only=True):
     docket: Docket = Docket()
 
     @property
+    def drafts(self) -> dict[str, Any]:
+        return {}
+
+    @property
     def is_over(self) -> bool:
         return bool(self.winner)
 

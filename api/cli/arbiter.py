@@ -219,6 +219,8 @@ def plan(
         _say_answers(out, found.answers, prose.name)
         for remark in found.remarks:
             out.say(remark)
+    for sentence in found.void:
+        out.say(sentence)
     for corrected in found.corrections:
         differs = (
             f": {', '.join(part_in_words(prose, name) for name in corrected.differs)}" if corrected.differs else ""

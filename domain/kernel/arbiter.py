@@ -28,6 +28,9 @@ from domain.kernel.ruleset import Game, Ruleset, State
 
 S = TypeVar("S", bound=State)
 
+OPTIONS = "options"
+"""What differs between two footprints of an answer that was chosen from something else."""
+
 
 class Past(Protocol):
     """The record before the entry that is being made."""
@@ -51,7 +54,7 @@ class Footprint(msgspec.Struct, frozen=True):
 
     def differs(self, other: Footprint) -> tuple[str, ...]:
         """Names of what is not the same."""
-        changed = [] if self.options == other.options else ["options"]
+        changed = [] if self.options == other.options else [OPTIONS]
         names = sorted({*self.reads, *other.reads})
         return (*changed, *(name for name in names if self.reads.get(name) != other.reads.get(name)))
 
@@ -80,8 +83,11 @@ class ArbitersRuleset(Ruleset[S], Protocol[S]):
     def follows(self, game: Game[S]) -> tuple[Procedure, ...]:
         """What follows at once from a corrected board, as procedures to be carried out first."""
 
-    def footprint(self, state: S, answer: Answer) -> Footprint:
-        """What an answer would rest on in a state. Raises Refusal when it is not legal there."""
+    def footprint(self, state: S, answer: Answer, *, unseen: bool = False) -> Footprint:
+        """What an answer would rest on in a state. Raises Refusal when it is not asked for there, or not legal.
+
+        With ``unseen`` that of a secret answer never depends on what it says, not even on whether it is legal.
+        """
 
     def occasion(self, state: S) -> int:
         """A number that grows as the game goes on. Answers are offered again on the same occasion only."""
@@ -98,8 +104,9 @@ class Rewind(Act, frozen=True, tag="rewind"):
     """Take the game back to the state after entry ``to``. ``correction`` states facts there; see :mod:`rewinding`.
 
     ``seed`` (32 bytes in hexadecimal) redraws everything not yet drawn. ``expected`` is the version that its plan
-    was made for; once the record has grown, it is refused. A causal rewind offers the corrections of the entries
-    ``corrections`` again, in their turn.
+    was made for; once more has been ruled on, it is refused. A causal rewind offers the corrections of the entries
+    ``corrections`` again, in their turn. ``unseen``: what becomes of secret answers depends on nothing that they say;
+    it is absent in old records, where one was asked anew, or void, when it was no longer legal.
     """
 
     to: int
@@ -111,12 +118,14 @@ class Rewind(Act, frozen=True, tag="rewind"):
     appeal: int | None = None
     opinion: str = ""
     expected: int | None = None
+    unseen: bool = False
 
 
 class Correct(Act, frozen=True, tag="correct"):
     """State facts on the present position, with a reason.
 
     ``instead_of`` are entries whose corrections could not be made again: what is stated, if anything, replaces them.
+    ``unseen`` as for rewinds.
     """
 
     facts: tuple[dict[str, Any], ...]
@@ -125,6 +134,7 @@ class Correct(Act, frozen=True, tag="correct"):
     appeal: int | None = None
     opinion: str = ""
     expected: int | None = None
+    unseen: bool = False
 
 
 class FileAppeal(Command, frozen=True, tag="appeal"):

@@ -97,7 +97,7 @@ class Docket(msgspec.Struct, frozen=True, omit_defaults=True):
     At the present ``question`` the players ``anew`` are asked anew, and answers of those in ``again`` have been kept;
     nothing more is offered for them there.
     ``reads`` are the entries whose record of a read of secrets is still sealed. ``shared``: the game has ended and its
-    shared seed waits for other tables, or is open.
+    shared seed waits for other tables, or is open. ``unseen``: of the last rewind.
     """
 
     struck: tuple[tuple[int, int], ...] = ()
@@ -113,6 +113,7 @@ class Docket(msgspec.Struct, frozen=True, omit_defaults=True):
     reads: tuple[int, ...] = ()
     joint: Joint | None = None
     shared: Literal["", "awaited", "open"] = ""
+    unseen: bool = False
 
     @property
     def open_appeals(self) -> tuple[Appeal, ...]:
@@ -143,7 +144,10 @@ class Docket(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Rewound(Fact, frozen=True, tag=True):
-    """The game stands again as after entry ``to``; entries ``first`` to ``last`` are struck out, not removed."""
+    """The game stands again as after entry ``to``; entries ``first`` to ``last`` are struck out, not removed.
+
+    ``unseen``: what becomes of ``pending`` secret answers depends on nothing that they say.
+    """
 
     to: int
     first: int
@@ -151,6 +155,7 @@ class Rewound(Fact, frozen=True, tag=True):
     reason: str
     redrawn: bool = False
     pending: tuple[Given, ...] = ()
+    unseen: bool = False
 
 
 class Corrected(Fact, frozen=True, tag=True):
@@ -334,7 +339,7 @@ def _offered(docket: Docket, fact: AnswerOffered) -> Docket:
 def _rewound(docket: Docket, fact: Rewound) -> Docket:
     undecided = tuple(one for one in docket.undecided if one not in fact.pending)
     struck = (*docket.struck, (fact.first, fact.last))
-    return msgspec.structs.replace(docket, struck=struck, pending=fact.pending, undecided=undecided)
+    return msgspec.structs.replace(docket, struck=struck, pending=fact.pending, undecided=undecided, unseen=fact.unseen)
 
 
 def _correction_offered(docket: Docket, fact: CorrectionOffered) -> Docket:

@@ -17,7 +17,16 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from domain.kernel.arbiter import ArbitersRuleset, Correct, Footprint, Past, Rewind, check_version, close_appeal
+from domain.kernel.arbiter import (
+    OPTIONS,
+    ArbitersRuleset,
+    Correct,
+    Footprint,
+    Past,
+    Rewind,
+    check_version,
+    close_appeal,
+)
 from domain.kernel.decision import Answer, Decision
 from domain.kernel.docket import (
     AnswerOffered,
@@ -228,6 +237,7 @@ def rewind(ruleset: ArbitersRuleset[S], state: S, command: Rewind, past: Past) -
             reason=command.reason,
             redrawn=bool(command.seed),
             pending=struck_out(ruleset, state.docket, past, command.to, corrections) if command.causal else (),
+            unseen=command.unseen is True,
         )
     )
     for fact in ruleset.restated(state, target, command.reason):
@@ -238,7 +248,7 @@ def rewind(ruleset: ArbitersRuleset[S], state: S, command: Rewind, past: Past) -
         _state_draws_again(game, past, after_it(state.docket, command.to, past.version))
     if not command.correction:
         return offer(ruleset, run_on(ruleset, game, state.question + 1), past)
-    _state_facts(ruleset, game, command.correction, command.reason)
+    _state_facts(ruleset, game, command.correction, command.reason, unseen=command.unseen is True)
     return offer(ruleset, _go_on(ruleset, game, state.question + 1), past)
 
 
@@ -271,15 +281,17 @@ def correct(ruleset: ArbitersRuleset[S], state: S, command: Correct, past: Past)
             game.emit(CorrectionDecided(given=given))
     if not command.facts:
         return offer(ruleset, Ruling(tuple(game.facts), game.state), past)
-    _state_facts(ruleset, game, command.facts, command.reason)
+    _state_facts(ruleset, game, command.facts, command.reason, unseen=command.unseen is True)
     return offer(ruleset, _go_on(ruleset, game, state.question + 1), past)
 
 
-def _state_facts(ruleset: ArbitersRuleset[S], game: Game[S], raw: tuple[dict[str, Any], ...], reason: str) -> None:
-    _state(ruleset, game, tuple(ruleset.stated_fact(one) for one in raw), reason)
+def _state_facts(
+    ruleset: ArbitersRuleset[S], game: Game[S], raw: tuple[dict[str, Any], ...], reason: str, *, unseen: bool
+) -> None:
+    _state(ruleset, game, tuple(ruleset.stated_fact(one) for one in raw), reason, unseen=unseen)
 
 
-def _state(ruleset: ArbitersRuleset[S], game: Game[S], facts: tuple[Fact, ...], reason: str) -> None:
+def _state(ruleset: ArbitersRuleset[S], game: Game[S], facts: tuple[Fact, ...], reason: str, *, unseen: bool) -> None:
     asked = _asked(ruleset, game.state)
     game.emit(Corrected(reason=reason, count=len(facts)))
     for number, fact in enumerate(facts, start=1):
@@ -289,7 +301,10 @@ def _state(ruleset: ArbitersRuleset[S], game: Game[S], facts: tuple[Fact, ...], 
             raise Refusal("cannot-be-stated", fact=number, problem=str(error)) from error
     try:
         problems = ruleset.problems(game.state)
-        _void_answers(ruleset, game, asked)
+        if unseen:
+            _void_answers(ruleset, game, asked)
+        else:
+            _void_illegal(ruleset, game)
     except BROKEN as error:
         raise Refusal("impossible-position", problems=[f"the rules fail in it ({type(error).__name__})"]) from error
     if problems:
@@ -318,15 +333,35 @@ def _asked(ruleset: Ruleset[S], state: S) -> dict[str, bytes]:
     if not isinstance(question, Collect):
         return {}
     return {
-        one.player: encode_options([one.kind, one.default.about, one.options, one.secret])
-        for one in question.decisions
+        one.player: encode_options([one.kind, one.default.about, one.options, one.secret]) for one in question.decisions
     }
 
 
-def _void_answers(ruleset: Ruleset[S], game: Game[S], asked: dict[str, bytes]) -> None:
-    """Sealed answers and drafts leave their envelopes unopened where a correction has changed what they were chosen from.
+def _void_illegal(ruleset: Ruleset[S], game: Game[S]) -> None:
+    """The same in old records: sealed answers that a correction had made illegal."""
+    if not game.state.answers:
+        return
+    frame = game.stack()[-1]
+    question = getattr(frame, frame.step)(ruleset.game(game.state))
+    decisions = {one.player: one for one in question.decisions} if isinstance(question, Collect) else {}
+    for player, answer in sorted(game.state.answers.items()):
+        decision = decisions.get(player)
+        if decision is None or decision.kind != answer.kind or not _is_legal(decision, answer):
+            game.emit(AnswerVoided(player=player, kind=answer.kind))
 
-    That is so whatever they say; those that were chosen from the same stay.
+
+def _is_legal(decision: Decision[Any], answer: Answer) -> bool:
+    try:
+        decision.check(answer)
+    except Refusal:
+        return False
+    return True
+
+
+def _void_answers(ruleset: Ruleset[S], game: Game[S], asked: dict[str, bytes]) -> None:
+    """Sealed answers and drafts are void where a correction has changed what they were chosen from.
+
+    They leave their envelopes unopened, whatever they say; those that were chosen from the same stay.
     """
     state = game.state
     if not state.answers and not state.drafts:
@@ -431,13 +466,14 @@ class _Offers:
 
         That it is no longer legal means that its options differ; why it is not might betray what it says.
         """
-        answer = answer_at(self.past, given)
+        answer, unseen = answer_at(self.past, given), state.docket.unseen
         if given not in self._before:
-            self._before[given] = self.ruleset.footprint(state_before(self.ruleset, self.past, given), answer)
+            before = state_before(self.ruleset, self.past, given)
+            self._before[given] = self.ruleset.footprint(before, answer, unseen=unseen)
         try:
-            now = self.ruleset.footprint(state, answer)
+            now = self.ruleset.footprint(state, answer, unseen=unseen)
         except Refusal:
-            return ("options",)
+            return (OPTIONS,)
         return self._before[given].differs(now)
 
     def correct(self, state: Any, given: Given, differs: tuple[str, ...]) -> Ruling[Any]:
@@ -452,7 +488,7 @@ class _Offers:
             game = self.ruleset.game(state)
             game.emit(CorrectionOffered(given=given, made=True))
             try:
-                _state(self.ruleset, game, stated, corrected.reason)
+                _state(self.ruleset, game, stated, corrected.reason, unseen=state.docket.unseen)
                 return _go_on(self.ruleset, game, state.question + 1)
             except Refusal as refusal:
                 if refusal.code not in ("cannot-be-stated", "impossible-position"):

@@ -183,8 +183,13 @@ class TracingGame(Game):
             self.reads.silent -= 1
 
 
-def footprint(ruleset: Ruleset[State], edition: Edition, state: State, answer: Answer) -> Footprint:
-    """What ``answer`` rests on in ``state``. Raises Refusal when it is not legal there."""
+def footprint(
+    ruleset: Ruleset[State], edition: Edition, state: State, answer: Answer, *, unseen: bool = False
+) -> Footprint:
+    """What ``answer`` rests on in ``state``. Raises Refusal when it is not asked for there, or not legal.
+
+    With ``unseen`` nobody looks at what a secret answer says: whether it is legal may betray that.
+    """
     reads = Reads()
     game = TracingGame(ruleset, state, edition, reads)
     stack = game.stack()
@@ -194,7 +199,8 @@ def footprint(ruleset: Ruleset[State], edition: Edition, state: State, answer: A
     decision = next((one for one in decisions if one.player == answer.player and one.kind == answer.kind), None)
     if decision is None or decision.default.about != answer.about:
         raise Refusal("not-asked")
-    _check(decision, answer)
+    if isinstance(question, Wait) or not unseen:
+        _check(decision, answer)
     # What the question looked at is in its options; of a secret one, others' options too, which are not this player's.
     reads.noted.clear()
     options = _encode([decision.options, decision.secret, decision.facts])

@@ -274,7 +274,10 @@ SENTENCES: dict[type[kernel.Fact], Callable[[Prose, Any], str]] = {
     docket.AnswerOffered: _offered,
     docket.CorrectionOffered: _correction,
     docket.CorrectionDecided: lambda p, x: f"The arbiter has decided about the correction of entry {x.given.entry}.",
-    docket.AnswerVoided: lambda p, x: f"{p.name(x.player)}'s sealed answer ({x.kind}) is no longer possible.",
+    docket.AnswerVoided: lambda p, x: (
+        f"{p.name(x.player)}'s {'draft' if x.draft else 'sealed answer'} ({x.kind}) is void: "
+        "what it was chosen from has changed."
+    ),
     docket.AppealFiled: lambda p, x: (
         f"Appeal {x.number}: {p.name(x.player)} appeals against entry {x.against}: {_clause(x.statement)}."
     ),

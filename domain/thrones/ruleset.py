@@ -153,8 +153,8 @@ class ThronesOf:
     def problems(self, state: State) -> tuple[str, ...]:
         return problems(self.game(state))
 
-    def footprint(self, state: State, answer: Answer) -> Footprint:
-        found = footprint(self, self.edition, state, answer)
+    def footprint(self, state: State, answer: Answer, *, unseen: bool = False) -> Footprint:
+        found = footprint(self, self.edition, state, answer, unseen=unseen)
         if state.charter.arbitration.kept_when == "view":
             state = msgspec.structs.replace(state, docket=Docket(), question=0)
             seen = view(state, answer.player, open_decisions(self, state, replaceable=True))

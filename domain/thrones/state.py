@@ -164,6 +164,10 @@ class State(msgspec.Struct, frozen=True):
         return self.hidden.answers
 
     @property
+    def drafts(self) -> dict[str, Any]:
+        return self.hidden.drafts
+
+    @property
     def is_over(self) -> bool:
         return self.winner is not None or self.drawn is not UNSET
 
@@ -189,11 +193,18 @@ class State(msgspec.Struct, frozen=True):
     @property
     def turn_order(self) -> tuple[HouseId, ...]:
         """Houses by the Iron Throne track (2E-GEN-6)."""
-        return self.tracks["iron-throne"]
+        return self.order_on("iron-throne")
+
+    def order_on(self, track: str) -> tuple[HouseId, ...]:
+        """Houses in the order of a track; while it is bid for, in the order from before its markers were taken off."""
+        if track in self.tracks:
+            return self.tracks[track]
+        former: list[HouseId] = next(frame["former"][track] for frame in self.frames if "former" in frame)
+        return tuple(former)
 
     def position_of(self, house: HouseId, track: str) -> int:
         """Position on a track, from 1."""
-        return self.tracks[track].index(house) + 1
+        return self.order_on(track).index(house) + 1
 
     def units_in(self, area: AreaId) -> Units:
         force = self.units.get(area)

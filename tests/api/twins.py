@@ -62,7 +62,10 @@ def _blanked(body: bytes) -> bytes:
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One request that changes something: who sends it, what it says on either side, whether as a letter, and where."""
+    """One request that changes something: who sends it, what it says on either side, whether as a letter, and where.
+
+    ``version`` is what it was planned for.
+    """
 
     who: str
     left: bytes
@@ -70,6 +73,7 @@ class Step(msgspec.Struct, frozen=True):
     is_letter: bool = False
     wait: bool = False
     path: str = "commands"
+    version: int | None = None
 
 
 class Side:
@@ -119,6 +123,8 @@ class Side:
         """Send a step, have it ruled on, and get the answer that its author gets under the same key again."""
         self.listening()
         headers = {"idempotency-key": key, "content-type": "text/plain" if step.is_letter else "application/json"}
+        if step.version is not None:
+            headers["if-match"] = f'"{step.version}"'
         path = f"/v1/games/{GAME}/{step.path}"
         first = await self.client.post(path, self.tokens[step.who] or None, body, headers)
         self.adjudicate()

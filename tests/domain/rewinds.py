@@ -70,7 +70,8 @@ class Book:
         return book
 
     def rewind(self, to: int, *correction: dict[str, Any], seed: str = "", causal: bool = True) -> Offers:
-        facts = self.take(Rewind(to=to, reason="a test", causal=causal, correction=correction, seed=seed))
+        command = Rewind(to=to, reason="a test", causal=causal, correction=correction, seed=seed, unseen=True)
+        facts = self.take(command)
         return Offers(facts)
 
     def go_on(self, number: int, *, most: int = 6000, stop: int = 10) -> None:

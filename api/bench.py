@@ -116,8 +116,8 @@ class PlanOfRewind(msgspec.Struct, frozen=True):
     kept: int
     asked_anew: int
     offered_later: int
-    void: tuple[str, ...]
     corrections: tuple[PlannedCorrection, ...]
+    void: tuple[str, ...]
     remarks: tuple[str, ...]
     redraw: bool
 
@@ -292,8 +292,8 @@ class Bench:
             kept=outcomes.count("kept"),
             asked_anew=outcomes.count("asked anew"),
             offered_later=outcomes.count("offered later"),
-            void=tuple(_void(ruling.facts, Prose(self.desk.edition(state)))),
             corrections=tuple(self._correction(state, one) for one in made.corrections),
+            void=tuple(_void(ruling.facts, Prose(self.desk.edition(state)))),
             remarks=(HOLDS_BACK,) if {"asked anew", "offered later"} <= {*outcomes} else (),
             redraw=redraw,
         )
@@ -331,11 +331,11 @@ class Bench:
         self.check(game, caller)
         state, past = self._past(game)
         ruling: Ruling[State] = THRONES.decide(state, self._signed(game, caller, command), past)
+        prose = Prose(self.desk.edition(state))
         facts = ruling.facts
         if state.answers and not state.is_disclosed:
             # Behind the opening of what is sealed now, everything may depend on what it says.
             facts = tuple(takewhile(lambda fact: not isinstance(fact, AnswersOpened), facts))
-        prose = Prose(self.desk.edition(state))
         return PlanOfCorrection(
             game, past.version, tuple(self._stated(facts, prose)), tuple(self._offered(past, facts))
         )
@@ -349,8 +349,8 @@ class Bench:
         assert isinstance(corrected, Corrected)
         for number, fact in enumerate(facts):
             if at <= number <= at + corrected.count:
-        yield from _void(facts, prose)
                 yield prose.line(fact) or type(fact).__name__
+        yield from _void(facts, prose)
 
     def _offered(self, past: Past, facts: tuple[Fact, ...]) -> Iterator[PlannedAnswer]:
         for fact in facts:
@@ -413,10 +413,10 @@ class Bench:
             raise PlanOutOfDate(expected, version)
 
     def _as_before(self, signed: Any, known: bytes) -> Any:
+        """Sent again under its key, a rewind has the seed that was drawn the first time, and the same corrections."""
         before = msgspec.json.decode(known)
         if isinstance(signed, Rewind | Correct):
             signed = msgspec.structs.replace(signed, unseen=before.get("unseen", False))
-        """Sent again under its key, a rewind has the seed that was drawn the first time, and the same corrections."""
         if not isinstance(signed, Rewind):
             return signed
         corrections = tuple(before.get("corrections", ()))
@@ -481,6 +481,17 @@ def _is_sealed(past: Past, given: Given) -> bool:
     """Whether an answer has never left its envelope."""
     fact = past.facts(given.entry)[given.fact]
     if not isinstance(fact, AnswerSealed):
+        return isinstance(fact, DraftKept)
+    for entry in range(given.entry, past.version + 1):
+        facts = past.facts(entry)[given.fact + 1 if entry == given.entry else 0 :]
+        for fact in facts:
+            if isinstance(fact, AnswersOpened):
+                return False
+            if isinstance(fact, Rewound):
+                return True
+    return True
+
+
 def _opens(past: Past, to: int, facts: tuple[Fact, ...]) -> bool:
     """Whether a rewind would open answers of the position after ``to`` that have never left their envelopes."""
     sealed = past.state(to).answers
@@ -497,17 +508,6 @@ def _opens(past: Past, to: int, facts: tuple[Fact, ...]) -> bool:
 
 def _void(facts: tuple[Fact, ...], prose: Prose) -> Iterator[str]:
     return (prose.line(fact) for fact in facts if isinstance(fact, AnswerVoided))
-
-
-        return isinstance(fact, DraftKept)
-    for entry in range(given.entry, past.version + 1):
-        facts = past.facts(entry)[given.fact + 1 if entry == given.entry else 0 :]
-        for fact in facts:
-            if isinstance(fact, AnswersOpened):
-                return False
-            if isinstance(fact, Rewound):
-                return True
-    return True
 
 
 def picture(found: Perspective) -> str:

@@ -120,6 +120,10 @@ def demands(game: Game, entries: Sequence[r.Entry]) -> Demands:
                 cards[record.house] = record.card
             case r.SpecialMustered() | r.PowerTaken():
                 fix(record.area, ("consolidate-star",), record.house, entry.number)
+            case r.SupportGiven() if fight is not None:
+                area, kind = _supporter(game, record, fight)
+                if area and area not in fixed:
+                    fix(area, (kind,), record.house, entry.number)
             case r.BattleLost() if fight is not None:
                 if record.house == fight.defender:
                     lost.add(fight.area)
@@ -138,6 +142,20 @@ def demands(game: Game, entries: Sequence[r.Entry]) -> Demands:
     return Demands(
         fixed, told, power, frozenset(lost), frozenset(unresolved), frozenset(barred), replaced, tuple(absent)
     )
+
+
+def _supporter(game: Game, record: r.SupportGiven, fight: r.Attack) -> tuple[AreaId, Kind]:
+    """The area that gave another House so much support, and by which order; empty where none can have."""
+    board = game.board
+    castle = fight.area in board and board.has_castle(fight.area) and record.to == fight.house
+    value = {"footman": 1, "ship": 1, "knight": 2, "siege-engine": 4 if castle else 0}
+    for bonus, kind in ((0, "support-0"), (1, "support-plus-1")):
+        for area in game.state.areas_of(record.house):
+            units = game.state.units_in(area)
+            strength = sum(value.get(unit, 0) * count for unit, count in units.items()) + bonus
+            if fight.area in board and board.are_adjacent(area, fight.area) and strength == record.strength:
+                return area, kind
+    return "", ""
 
 
 def told_orders(record: r.AnyRecord) -> tuple[AreaId, ...]:

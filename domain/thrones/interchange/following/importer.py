@@ -42,8 +42,9 @@ class Report(msgspec.Struct, frozen=True):
 
     ``entries`` is the number of entries in the log, ``explained`` of those that our engine adjudicates and that say
     the same; ``assumptions`` counts what the log leaves out, by kind; ``corrections`` counts outcomes of the log that
-    were taken over against our ruling. ``open`` are entries that were neither adjudicated nor judged. ``unlogged`` is
-    what our engine would have told and the log does not.
+    were taken over against our ruling. ``open`` are entries that were neither adjudicated nor judged; where both sides
+    are known but an inference of ours may be wrong, ``undecided`` has them. ``unlogged`` is what our engine would have
+    told and the log does not.
     """
 
     entries: int
@@ -52,6 +53,7 @@ class Report(msgspec.Struct, frozen=True):
     corrections: int
     disagreements: tuple[Disagreement, ...] = ()
     open: tuple[int, ...] = ()
+    undecided: tuple[Disagreement, ...] = ()
     unlogged: tuple[r.AnyRecord, ...] = ()
     problems: tuple[r.Problem, ...] = ()
     notes: tuple[str, ...] = ()
@@ -154,7 +156,7 @@ def _report(
     assumed["westeros-cards"] = sum(1 for _, number in dealt.assumed if number)
     assumed["deck-orders"] = len(dealt.decks) + len(dealt.shuffles)
     assumed.update(site_readings(charter))
-    disagreements = []
+    disagreements, undecided = [], []
     open_ones = []
     for one in pairs:
         if one.equal:
@@ -162,10 +164,13 @@ def _report(
         judged = follower.judged.get(one.entry.number)
         if judged is None:
             open_ones.append(one.entry.number)
+            continue
+        differs = Disagreement(one.entry.number, one.entry.record, one.ours, judged.rules, judged.right, judged.why)
+        if judged.right == "open":
+            open_ones.append(one.entry.number)
+            undecided.append(differs)
         else:
-            disagreements.append(
-                Disagreement(one.entry.number, one.entry.record, one.ours, judged.rules, judged.right, judged.why)
-            )
+            disagreements.append(differs)
     return Report(
         entries=len(log.entries),
         explained=sum(one.equal for one in pairs),
@@ -173,6 +178,7 @@ def _report(
         corrections=sum(isinstance(one.command, Correct) for one in replay.ruled),
         disagreements=tuple(disagreements),
         open=tuple(open_ones),
+        undecided=tuple(undecided),
         bound_hit=follower.bound_hit,
         ended=state.is_over,
         winner=state.winner,

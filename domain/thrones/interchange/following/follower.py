@@ -22,7 +22,7 @@ from domain.thrones import commands as c
 from domain.thrones import facts as f
 from domain.thrones.charter import Charter
 from domain.thrones.edition import Edition
-from domain.thrones.interchange.following.answers import MARCHES, Pages, answer, is_march, killed
+from domain.thrones.interchange.following.answers import MARCHES, Pages, answer, is_march, is_raid, killed
 from domain.thrones.interchange.following.decks import Dealt
 from domain.thrones.interchange.following.force import CERTAIN, RULES_OF, correction, missing, mustered, outcome
 from domain.thrones.interchange.following.forecast import Forecast
@@ -41,7 +41,7 @@ from domain.thrones.start import Start
 from domain.thrones.state import State
 
 MOST_COMMANDS = 6_000
-"""A bound on the commands of one import, tries included."""
+"""A bound on the commands of one import, tries included. Beyond it nothing is tried again; at twice as many it ends."""
 MOST_TRIES = 60
 """Revisions of the hidden choices of one battle."""
 MOST_FORCED = 150
@@ -107,6 +107,7 @@ class Follower:
         self.passed_over: set[int] = set()
         self.free_power: set[int] = set()
         self.by_default: set[tuple[int, HouseId]] = set()
+        self.hopeless: set[tuple[str, int, HouseId]] = set()
         self.tolerated: set[int] = set()
         self.judged: dict[int, Judged] = {}
 
@@ -169,8 +170,8 @@ class Follower:
 
     def _decide(self, here: Hypothesis, step: Step) -> tuple[Hypothesis, tuple[Fact, ...]]:
         self.commands += 1
-        if self.commands > MOST_COMMANDS:
-            self.bound_hit = True
+        self.bound_hit = self.bound_hit or self.commands > MOST_COMMANDS
+        if self.commands > 2 * MOST_COMMANDS:
             raise OutOfEntries
         try:
             ruling = THRONES.decide(here.state, step.command)
@@ -459,6 +460,8 @@ class Follower:
 
     def _otherwise(self, here: Hypothesis, entry: r.Entry, first: Misfit) -> Iterator[Hypothesis]:
         """Other hidden orders and declarations of support that the battle may have been fought with."""
+        if self.bound_hit:
+            return
         yield from self._retreats_otherwise(here, entry)
         tried = 0
         options = changes_for(
@@ -479,7 +482,7 @@ class Follower:
     def _planned_otherwise(self, here: Hypothesis, entry: r.Entry, first: Misfit) -> Hypothesis | None:
         """The whole round once more with one order laid otherwise, although earlier battles rest on it."""
         start = here.planned_from
-        if start is None or self.replanning or not here.pinned:
+        if start is None or self.replanning or not here.pinned or self.bound_hit:
             return None
         group = self.pages.battles.get(entry.number, ())
         closer = first.kind == "blade" and any(isinstance(one.record, r.BladeDeclined) for one in group)
@@ -667,6 +670,10 @@ class Follower:
 
     def _revise_musters(self, here: Hypothesis, misfit: Misfit) -> Hypothesis | None:
         """Go back to a muster that could have gone otherwise, the nearest first, until the entry fits."""
+        known = (misfit.kind, misfit.entry, misfit.house)
+        if self.bound_hit or known in self.hopeless:
+            return None
+        self.hopeless.add(known)
         goal = self.pages.place.get(misfit.entry, self.pages.place[max(here.used)] if here.used else 0)
         points = self.points
         near = [number for number in range(len(points)) if points[number].house in (misfit.house, misfit.foe)]
@@ -707,7 +714,11 @@ class Follower:
         helping = [(against, -sign * (strength(muster) - now), muster) for against, muster in point.others
                    if sign * (strength(muster) - now) > 0]  # fmt: skip
         helping.sort(key=lambda one: one[:2])
-        return [muster for _, _, muster in helping[:MOST_OTHERS]]
+        found = [muster for _, _, muster in helping[:MOST_OTHERS]]
+        if misfit.what.split()[1:2] != ["lost"]:
+            # Not who won but what became of the units differs: armies elsewhere may have been others.
+            found += [muster for _, muster in point.others[:MOST_OTHERS] if muster not in found]
+        return found
 
     def _reach(self, here: Hypothesis, goal: int) -> Hypothesis:
         """Follow the log until an entry has been taken up."""
@@ -740,7 +751,20 @@ class Follower:
         if misfit.kind == "power" and entry is not None:
             self.judged[entry.number] = judged
             short = f.PowerChanged(house=misfit.house, by=int(misfit.area))
-            return self._corrected(here, [short], entry.number)
+            corrected = self._corrected(here, [short], entry.number)
+            if corrected is not None:
+                return corrected
+            owed = next(one for one in questions if one.player == misfit.house)
+            most = {"bid": here.state.power[misfit.house]}
+            return self._rule(here, Step(replace(owed.default, **most), entry.number))
+        if question.kind == "raid":
+            options: Any = question.options
+            told = self.pages.first(here, r.Raided, r.OrderGivenUp, fits=is_raid)
+            mine = told is not None and told[1].house == question.player
+            if told is not None and mine:
+                self.judged[told[0].number] = judged
+            number = told[0].number if told is not None and mine else 0
+            return self._rule(here, Step(c.Raid(question.player, next(iter(options.orders))), number))
         if question.kind == "muster":
             return self._force_muster(here, question, judged)
         if question.kind == "assign-orders":

@@ -134,8 +134,20 @@ class Replay:
             if self._adapted(command, step):
                 return True
             self.problems.append(f"entry {step.entry}: {command} is refused: {refusal.code} {refusal.params}")
-            return False
+            return self._by_default(command)
         return True
+
+    def _by_default(self, command: Command) -> bool:
+        """Go on where a command is refused: without a correction, with the default of an answer."""
+        if isinstance(command, Correct):
+            return True
+        decisions = THRONES.decisions(self.state)
+        if not isinstance(command, Answer) or not decisions:
+            return False
+        mine = [one for one in decisions if one.player == command.player and one.kind == command.kind]
+        if mine:
+            self._rule(mine[0].default, 0, ())
+        return bool(mine)
 
     def _adapted(self, command: Command, step: Step) -> bool:
         """Answers whose details depend on what was found out later: support by order, a token left behind."""

@@ -114,7 +114,7 @@ def _import(reading: r.Reading, how: Reading) -> Imported:
     log = reading.log
     charter, problems = charter_of(log, how)
     edition = edition_of(charter)
-    dealt = deal(log.entries, edition)
+    dealt = deal(log.entries, edition, tides=charter.switches.tides_of_battle == "on")
     follower = Follower(log, charter, edition, dealt)
     found = follower.run()
     replay = Replay(edition, follower.pages)
@@ -153,7 +153,8 @@ def _report(
             assumed[kind] = assumed.get(kind, 0) + 1
     orders = sum(1 for area_orders in follower.guessed(found).values() for _ in area_orders)
     assumed["orders"] = orders
-    assumed["westeros-cards"] = sum(1 for _, number in dealt.assumed if number)
+    assumed["westeros-cards"] = sum(1 for deck, number in dealt.assumed if number and deck != "tides")
+    assumed["tides-cards"] = sum(1 for deck, _ in dealt.assumed if deck == "tides")
     assumed["deck-orders"] = len(dealt.decks) + len(dealt.shuffles)
     assumed.update(site_readings(charter))
     disagreements, undecided = [], []

@@ -27,6 +27,7 @@ ASSUMED = {
     "support": "support against neutral forces",
     "support-declined": "support that was not given",
     "support-given": "support given to another House",
+    "tides-cards": "battles whose Tides of Battle cards the log does not tell, taken as cards without effect",
     "tie": "ties broken in a way that the log does not tell",
     "units-exchanged": "units exchanged in places that the log does not tell",
     "units-given-up": "units given up in places that the log does not tell",

@@ -208,7 +208,7 @@ def lay(game: Game, house: HouseId, wanted: Demands, forced: Forced | None = Non
     raids = wanted.raids.get(house, ())
     for tight in (True, False):
         for sources in _sources(raids, wanted):
-            fixed = {**wanted.fixed, **{area: kinds for _, area, kinds in sources}}
+            fixed = {**wanted.fixed, **{area: kinds for _, area, kinds in sources if kinds}}
             found = _Search(game, house, wanted, fixed, forced or {}, tight=tight).best()
             if found is not None and (best is None or found[1] < best.cost):
                 best = Laid(found[0], {number: area for number, area, _ in sources}, found[1])
@@ -225,8 +225,13 @@ def _sources(
     """Every choice of areas that the raids of a House came from."""
     choices = []
     for number, near, kinds in raids:
-        fitting = []
+        fitting: list[tuple[int, AreaId, tuple[Kind, ...]]] = []
         for area in near:
+            if area in wanted.replaced:
+                # The raven has laid the order that raids; the one before it says nothing.
+                if wanted.replaced[area] in kinds:
+                    fitting.append((number, area, ()))
+                continue
             told = wanted.fixed.get(area)
             able = kinds if told is None else tuple(kind for kind in kinds if kind in told)
             if able and area not in wanted.unresolved:

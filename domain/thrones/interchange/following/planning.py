@@ -105,6 +105,7 @@ class Planning(Driver):
             tokens = as_tokens(laid.orders, self.edition.tokens)
             for area, placed in sorted(here.state.orders.items()):
                 new = tokens.get(area)
-                if placed.house == house and new and new != placed.token:
+                by_raven = area in here.demands.replaced
+                if placed.house == house and new and new != placed.token and not by_raven:
                     edited.emit(f.OrderReplaced(house=house, area=area, old=placed.token, new=new))
         return with_(here, state=edited.state, laid=laid_now, sources=sources)

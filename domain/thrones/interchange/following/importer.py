@@ -11,7 +11,17 @@ from domain.kernel.arbiter import Correct
 from domain.thrones.charter import Charter
 from domain.thrones.edition import Edition
 from domain.thrones.editions.composed import edition_of
-from domain.thrones.interchange.following.charter import OWN, UNNAMED, Reading, charter_of, readings_of, site_readings
+from domain.thrones.interchange.following.charter import (
+    DOUBTFUL_BORDERS,
+    OWN,
+    UNNAMED,
+    Links,
+    Reading,
+    charter_of,
+    readings_of,
+    settings_of,
+    site_readings,
+)
 from domain.thrones.interchange.following.compare import Pairing, pair
 from domain.thrones.interchange.following.decks import Dealt, deal
 from domain.thrones.interchange.following.follower import Follower
@@ -90,6 +100,10 @@ def import_log(reading: r.Reading) -> Imported:
             if best.report.explained == best.report.entries:
                 return best
     assert best is not None, "there are readings"
+    if best.report.reading == "site" and any("cannot-enter" in note for note in best.report.notes):
+        # Our source for the first edition's board may leave out a border that a march needs.
+        found = _import(msgspec.structs.replace(reading, log=_played(reading.log, best)), "site", DOUBTFUL_BORDERS)
+        best = found if _is_better(found.report, best.report) else best
     return best
 
 
@@ -110,9 +124,14 @@ def _is_better(one: Report, other: Report) -> bool:
     return (one.explained, -one.corrections) > (other.explained, -other.corrections)
 
 
-def _import(reading: r.Reading, how: Reading) -> Imported:
+def _played(log: r.Log, found: Imported) -> r.Log:
+    """The log with the settings that it was imported by."""
+    return log if log.settings else msgspec.structs.replace(log, settings=settings_of(found.charter))
+
+
+def _import(reading: r.Reading, how: Reading, borders: Links = ()) -> Imported:
     log = reading.log
-    charter, problems = charter_of(log, how)
+    charter, problems = charter_of(log, how, borders)
     edition = edition_of(charter)
     dealt = deal(log.entries, edition, tides=charter.switches.tides_of_battle == "on")
     follower = Follower(log, charter, edition, dealt)

@@ -159,7 +159,8 @@ class Replay:
             other = replace(command, orders=words)
         elif isinstance(command, c.Raven) and command.area is not None and command.order is not None:
             kind = order_of_token(command.order)
-            same = [one for one in decision.options.orders.get(command.area, ()) if order_of_token(one) == kind]
+            options: Any = decision.options
+            same = [one for one in options.orders.get(command.area, ()) if order_of_token(one) == kind]
             other = replace(command, order=same[0]) if same else decision.default
         elif isinstance(command, c.AssignOrders):
             other = replace(command, orders=self._orders(command, decision.options))

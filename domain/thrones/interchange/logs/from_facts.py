@@ -411,6 +411,9 @@ class _Exporter:
                 self.put("RAID", r.OrderGivenUp(x.house, x.area, order), x.house)
             else:
                 self.put("RAID", r.RaidUnusable(x.area, order))
+        elif isinstance(answer, c.CaptureShips) and self.march is not None and self.march[1] == x.area:
+            # Ships in a port that changed hands were asked for before the march was over.
+            self._close_march()
         elif isinstance(answer, c.MarchOrder) and answer.area == x.area:
             if answer.moves:
                 self._close_march()

@@ -39,6 +39,18 @@ pytestmark = pytest.mark.server
 COMMAND_NAMES = [str(one.name) for one in (*app.registered_commands, *app.registered_groups)]
 
 
+LOG = """\
+Events of Game 4711: "Winter evenings"
+#\t Turn \t Game Phase \t Player \t Log Entry \t Date
+1 \t1\tPLANNING\tanna\tStark set his orders.\t2021-Nov-25, 12:01
+2 \t1\tPLANNING\tbo\tBaratheon set his orders.\t2021-Nov-25, 12:02
+3 \t1\tPLANNING\tcy\tLannister set his orders.\t2021-Nov-25, 12:04
+4 \t1\tRAID\tcy\tLannister did not use the messenger raven.\t2021-Nov-25, 12:23
+5 \t1\tMARCH\tbo\tBaratheon marched out of Kingswood
+- to Storms End with 1 Footman.\t2021-Nov-25, 12:23
+"""
+
+
 class Result:
     """What a command left behind."""
 
@@ -561,6 +573,28 @@ def test_a_first_edition_game_is_like_any_other(rookery: Rookery, tmp_path: Path
     other.at_once("import", bundle)
     assert "first: confirmed" in other.at_once("verify", "first").out
     assert other.at_once("charter", "first", "--json").json == explained
+
+
+def test_a_play_by_mail_log_becomes_a_game(rookery: Rookery, tmp_path: Path) -> None:
+    """Exported, cut off, imported: a game like any other that can go on."""
+    rookery.at_once("new", "--game", "told", "--players", "3", "--seed", "7" * 64, "--json")
+    path = tmp_path / "told.log"
+    rookery.at_once("export", "told", path, "--format", "log")
+    assert rookery.at_once("import", path, "--format", "log", code=1).err  # nothing has happened yet
+    path.write_text(LOG)
+    found = rookery.at_once("import", path, "--format", "log", "--as", "again", "--json").json
+    assert found["figures"] == {
+        "entries": 5, "explained": 5, "assumptions": found["figures"]["assumptions"],
+        "corrections": 0, "disagreements": 0, "open": 0,
+    }  # fmt: skip
+    assert found["game"] == "again"
+    assert not found["ended"]
+    assert rookery.at_once("verify", "again", "--json").json["confirmed"]
+    assert "2021-11-25T12:23" in rookery.at_once("export", "again", "-", "--why", "to look at").out
+    assert rookery.at_once("export", "again", "-", "--format", "letter", code=2).err
+    path.write_text(LOG.replace("1 Footman", "7 Footmen"))
+    worse = rookery.at_once("import", path, "--format", "log", "--as", "worse", "--json", code=1)
+    assert "neither adjudicated" in worse.err
 
 
 def test_sample_starts_nothing(rookery: Rookery) -> None:

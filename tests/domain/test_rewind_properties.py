@@ -83,7 +83,11 @@ class Impossible(Exception):
 
 def offers_of(book: Book, to: int | None, facts: tuple[dict[str, Any], ...]) -> Offers:
     try:
-        return Offers(book.take(Correct(facts=facts, reason="a test", unseen=True))) if to is None else book.rewind(to, *facts)
+        return (
+            Offers(book.take(Correct(facts=facts, reason="a test", unseen=True)))
+            if to is None
+            else book.rewind(to, *facts)
+        )
     except Refusal as refusal:
         if refusal.code not in ("impossible-position", "cannot-be-stated"):
             raise

@@ -349,11 +349,12 @@ def _support(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]) -> S
         word = hypothesis.words.get(area)
         if word not in (side, "withhold", *(("attacker", "defender") if side is None else ())):
             word = None
-        if word is None and pages.tells_support:
-            word = next((combat.side_of(to) for to in told), None) or "withhold"
+        if word is None and side is None:
+            # The support of others is told, that of the combatants is not.
+            word = next((combat.side_of(to) for to in told), None)
         orders[area] = word or side or "withhold"
-    declined = any(word == "withhold" for word in orders.values()) and not pages.tells_support
-    given = side is None and any(word != "withhold" for word in orders.values()) and not pages.tells_support
+    declined = side is not None and any(word == "withhold" for word in orders.values())
+    given = side is None and not told and any(word != "withhold" for word in orders.values())
     assumed = (("support-declined",) if declined else ()) + (("support-given",) if given else ())
     number = next(iter(told.values()), 0)
     return Step(replace(default, orders=orders), number, assumed)

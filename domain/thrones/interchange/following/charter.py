@@ -44,6 +44,8 @@ Logs that we have written name all of it, in settings that begin with :data:`OWN
 READINGS: tuple[Reading, ...] = ("site", "books")
 OWN = "Rookery"
 
+Links = tuple[tuple[AreaId, AreaId], ...]
+
 NOT_PLAYED = ("ACoK Battle Variant", "ACoK Kings Court", "ACoK Westeros Phase")
 """Settings for rules that no charter of ours has."""
 
@@ -98,12 +100,12 @@ def switches_of(settings: Mapping[str, bool], base: Switches) -> Switches:
     return replace(base, tiebreak=tiebreak, tides_of_battle="on" if tides else "off")
 
 
-def charter_of(log: r.Log, reading: Reading = "site") -> tuple[Charter, list[r.Problem]]:
+def charter_of(log: r.Log, reading: Reading = "site", borders: Links = ()) -> tuple[Charter, list[r.Problem]]:
     """The charter that a log was played by, and what in its settings could not be taken up.
 
     Games of the site show what no setting names: Dark Wings, Dark Words pays for ports, a full wildling track waits
     for a card, and on the first edition's board supply begins with the barrels of the starting areas, and Crackclaw
-    Point lies on The Narrow Sea.
+    Point lies on The Narrow Sea. ``borders`` are more borders of that board, where marches need them.
     """
     if reading == "own":
         return with_assumptions(_own_charter(log)), []
@@ -124,7 +126,7 @@ def charter_of(log: r.Log, reading: Reading = "site") -> tuple[Charter, list[r.P
     if variations not in (AS_PRINTED,):
         charter = replace(charter, variations=variations)
     if reading == "site" and variations.map == "first":
-        charter = replace(charter, tables={**_starting_supply(variations), **_borders(variations)})
+        charter = replace(charter, tables={**_starting_supply(variations), **_borders(variations, borders)})
     return with_assumptions(charter), problems
 
 
@@ -212,13 +214,17 @@ def settings_of(charter: Charter) -> dict[str, bool]:
     return dict(sorted(found.items()))
 
 
-SITE_BORDERS: tuple[tuple[AreaId, AreaId], ...] = (("crackclaw-point", "the-narrow-sea"),)
+SITE_BORDERS: Links = (("crackclaw-point", "the-narrow-sea"),)
 """Borders that the first edition's board has at the site's tables, and that our source for it leaves out."""
 
 
-def _borders(variations: Variations) -> dict[str, Any]:
+DOUBTFUL_BORDERS: Links = (("starfall", "summer-sea"), ("storms-end", "summer-sea"), ("summer-sea", "the-arbor"))
+"""Borders that the second edition has and our source for the first leaves out; no log has shown them yet."""
+
+
+def _borders(variations: Variations, more: Links = ()) -> dict[str, Any]:
     links = compose(variations).tables.links
-    missing = [list(link) for link in SITE_BORDERS if link not in links]
+    missing = [list(link) for link in (*SITE_BORDERS, *more) if link not in links]
     return {"/links": [*map(list, links), *missing]} if missing else {}
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from domain.kernel.commands import StateDraws
 from domain.thrones.edition import Edition
 from domain.thrones.interchange.logs import records as r
-from domain.thrones.pieces import CardId, Deck
+from domain.thrones.pieces import CardId, Deck, TidesCard
 
 
 class Dealt(msgspec.Struct, frozen=True):
@@ -24,8 +24,8 @@ class Dealt(msgspec.Struct, frozen=True):
     problems: tuple[str, ...] = ()
 
 
-def deal(log: Sequence[r.Entry], edition: Edition) -> Dealt:
-    """What the decks of a game must have been."""
+def deal(log: Sequence[r.Entry], edition: Edition, *, tides: bool = False) -> Dealt:
+    """What the decks of a game must have been; with ``tides`` the Tides of Battle cards of each battle too."""
     rounds = max((entry.round for entry in log), default=1)
     decks: dict[Deck, tuple[CardId, ...]] = {}
     shuffles: list[StateDraws] = []
@@ -54,6 +54,10 @@ def deal(log: Sequence[r.Entry], edition: Edition) -> Dealt:
                 decks[deck] = order
             else:
                 shuffles.append(StateDraws(deck=deck, cards=order))
+    if tides:
+        drawn = list(_tides(log, edition))
+        shuffles += [StateDraws(deck="tides", cards=cards) for cards, _ in drawn]
+        assumed += [("tides", number) for _, number in drawn if number]
     if edition.wildling_deck:
         decks["wildling"], unfit = _wildlings(log, edition.wildling_deck)
         problems += unfit
@@ -158,6 +162,29 @@ def _deck_of_winter(card: str, known: Mapping[Deck, Mapping[str, CardId]], found
     """The deck that Winter is Coming shuffled: the one that has what came instead, the first of them that is open."""
     fitting = [deck for deck, cards in known.items() if card in cards and "winter-is-coming" in cards]
     return next((deck for deck in fitting if not _shown(found[deck])), fitting[0] if fitting else "")
+
+
+# Tides of Battle
+
+
+def _tides(log: Sequence[r.Entry], edition: Edition) -> Iterator[tuple[tuple[CardId, ...], int]]:
+    """The cards of each battle in turn; where a log does not tell, cards without effect, and the round as assumed."""
+    plain = [card for card in edition.tides_deck if _is_plain(edition.tides[card])]
+    for place, entry in enumerate(log):
+        record = entry.record
+        if not isinstance(record, r.Marched) or record.attack is None:
+            continue
+        told: list[CardId] = []
+        for later in log[place + 1 :]:
+            if isinstance(later.record, r.Marched | r.OrderGivenUp) or later.round != entry.round:
+                break
+            if isinstance(later.record, r.TidesDrawn) and later.record.card in edition.tides:
+                told.append(later.record.card)
+        yield (tuple(told), 0) if told else (tuple(plain[:2]), entry.round)
+
+
+def _is_plain(card: TidesCard) -> bool:
+    return not (card.strength or card.swords or card.fortifications or card.skulls)
 
 
 # The wildling deck

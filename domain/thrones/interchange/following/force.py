@@ -117,6 +117,9 @@ def _differences(state: State, edition: Edition, forces: Mapping[AreaId, tuple[H
             gone.append(f.UnitsDestroyed(house=now.house, area=area, units=now.units))
         if size(units) and (now is None or now.house != owner or now.units != units):
             come.append(f.UnitsPlaced(house=owner, area=area, units=dict(in_order(units))))
+            placed = state.orders.get(area)
+            if placed is not None and placed.house != owner:
+                gone.append(f.OrderRemoved(house=placed.house, area=area, order=placed.token))
             if area in state.neutral:
                 gone.append(f.NeutralForceRemoved(area=area))
     return [*gone, *come]

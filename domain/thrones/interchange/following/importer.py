@@ -11,7 +11,17 @@ from domain.kernel.arbiter import Correct
 from domain.thrones.charter import Charter
 from domain.thrones.edition import Edition
 from domain.thrones.editions.composed import edition_of
-from domain.thrones.interchange.following.charter import OWN, UNNAMED, Reading, charter_of, readings_of, site_readings
+from domain.thrones.interchange.following.charter import (
+    DOUBTFUL_BORDERS,
+    OWN,
+    UNNAMED,
+    Links,
+    Reading,
+    charter_of,
+    readings_of,
+    settings_of,
+    site_readings,
+)
 from domain.thrones.interchange.following.compare import Pairing, pair
 from domain.thrones.interchange.following.decks import Dealt, deal
 from domain.thrones.interchange.following.follower import Follower
@@ -42,8 +52,9 @@ class Report(msgspec.Struct, frozen=True):
 
     ``entries`` is the number of entries in the log, ``explained`` of those that our engine adjudicates and that say
     the same; ``assumptions`` counts what the log leaves out, by kind; ``corrections`` counts outcomes of the log that
-    were taken over against our ruling. ``open`` are entries that were neither adjudicated nor judged. ``unlogged`` is
-    what our engine would have told and the log does not.
+    were taken over against our ruling. ``open`` are entries that were neither adjudicated nor judged; where both sides
+    are known but an inference of ours may be wrong, ``undecided`` has them. ``unlogged`` is what our engine would have
+    told and the log does not.
     """
 
     entries: int
@@ -52,6 +63,7 @@ class Report(msgspec.Struct, frozen=True):
     corrections: int
     disagreements: tuple[Disagreement, ...] = ()
     open: tuple[int, ...] = ()
+    undecided: tuple[Disagreement, ...] = ()
     unlogged: tuple[r.AnyRecord, ...] = ()
     problems: tuple[r.Problem, ...] = ()
     notes: tuple[str, ...] = ()
@@ -88,6 +100,10 @@ def import_log(reading: r.Reading) -> Imported:
             if best.report.explained == best.report.entries:
                 return best
     assert best is not None, "there are readings"
+    if best.report.reading == "site" and any("cannot-enter" in note for note in best.report.notes):
+        # Our source for the first edition's board may leave out a border that a march needs.
+        found = _import(msgspec.structs.replace(reading, log=_played(reading.log, best)), "site", DOUBTFUL_BORDERS)
+        best = found if _is_better(found.report, best.report) else best
     return best
 
 
@@ -108,11 +124,16 @@ def _is_better(one: Report, other: Report) -> bool:
     return (one.explained, -one.corrections) > (other.explained, -other.corrections)
 
 
-def _import(reading: r.Reading, how: Reading) -> Imported:
+def _played(log: r.Log, found: Imported) -> r.Log:
+    """The log with the settings that it was imported by."""
+    return log if log.settings else msgspec.structs.replace(log, settings=settings_of(found.charter))
+
+
+def _import(reading: r.Reading, how: Reading, borders: Links = ()) -> Imported:
     log = reading.log
-    charter, problems = charter_of(log, how)
+    charter, problems = charter_of(log, how, borders)
     edition = edition_of(charter)
-    dealt = deal(log.entries, edition)
+    dealt = deal(log.entries, edition, tides=charter.switches.tides_of_battle == "on")
     follower = Follower(log, charter, edition, dealt)
     found = follower.run()
     replay = Replay(edition, follower.pages)
@@ -151,10 +172,11 @@ def _report(
             assumed[kind] = assumed.get(kind, 0) + 1
     orders = sum(1 for area_orders in follower.guessed(found).values() for _ in area_orders)
     assumed["orders"] = orders
-    assumed["westeros-cards"] = sum(1 for _, number in dealt.assumed if number)
+    assumed["westeros-cards"] = sum(1 for deck, number in dealt.assumed if number and deck != "tides")
+    assumed["tides-cards"] = sum(1 for deck, _ in dealt.assumed if deck == "tides")
     assumed["deck-orders"] = len(dealt.decks) + len(dealt.shuffles)
     assumed.update(site_readings(charter))
-    disagreements = []
+    disagreements, undecided = [], []
     open_ones = []
     for one in pairs:
         if one.equal:
@@ -162,10 +184,13 @@ def _report(
         judged = follower.judged.get(one.entry.number)
         if judged is None:
             open_ones.append(one.entry.number)
+            continue
+        differs = Disagreement(one.entry.number, one.entry.record, one.ours, judged.rules, judged.right, judged.why)
+        if judged.right == "open":
+            open_ones.append(one.entry.number)
+            undecided.append(differs)
         else:
-            disagreements.append(
-                Disagreement(one.entry.number, one.entry.record, one.ours, judged.rules, judged.right, judged.why)
-            )
+            disagreements.append(differs)
     return Report(
         entries=len(log.entries),
         explained=sum(one.equal for one in pairs),
@@ -173,6 +198,7 @@ def _report(
         corrections=sum(isinstance(one.command, Correct) for one in replay.ruled),
         disagreements=tuple(disagreements),
         open=tuple(open_ones),
+        undecided=tuple(undecided),
         bound_hit=follower.bound_hit,
         ended=state.is_over,
         winner=state.winner,

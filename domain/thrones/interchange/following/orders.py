@@ -120,6 +120,10 @@ def demands(game: Game, entries: Sequence[r.Entry]) -> Demands:
                 cards[record.house] = record.card
             case r.SpecialMustered() | r.PowerTaken():
                 fix(record.area, ("consolidate-star",), record.house, entry.number)
+            case r.SupportGiven() if fight is not None:
+                area, kind = _supporter(game, record, fight)
+                if area and area not in fixed:
+                    fix(area, (kind,), record.house, entry.number)
             case r.BattleLost() if fight is not None:
                 if record.house == fight.defender:
                     lost.add(fight.area)
@@ -138,6 +142,20 @@ def demands(game: Game, entries: Sequence[r.Entry]) -> Demands:
     return Demands(
         fixed, told, power, frozenset(lost), frozenset(unresolved), frozenset(barred), replaced, tuple(absent)
     )
+
+
+def _supporter(game: Game, record: r.SupportGiven, fight: r.Attack) -> tuple[AreaId, Kind]:
+    """The area that gave another House so much support, and by which order; empty where none can have."""
+    board = game.board
+    castle = fight.area in board and board.has_castle(fight.area) and record.to == fight.house
+    value = {"footman": 1, "ship": 1, "knight": 2, "siege-engine": 4 if castle else 0}
+    for bonus, kind in ((0, "support-0"), (1, "support-plus-1")):
+        for area in game.state.areas_of(record.house):
+            units = game.state.units_in(area)
+            strength = sum(value.get(unit, 0) * count for unit, count in units.items()) + bonus
+            if fight.area in board and board.are_adjacent(area, fight.area) and strength == record.strength:
+                return area, kind
+    return "", ""
 
 
 def told_orders(record: r.AnyRecord) -> tuple[AreaId, ...]:
@@ -190,7 +208,7 @@ def lay(game: Game, house: HouseId, wanted: Demands, forced: Forced | None = Non
     raids = wanted.raids.get(house, ())
     for tight in (True, False):
         for sources in _sources(raids, wanted):
-            fixed = {**wanted.fixed, **{area: kinds for _, area, kinds in sources}}
+            fixed = {**wanted.fixed, **{area: kinds for _, area, kinds in sources if kinds}}
             found = _Search(game, house, wanted, fixed, forced or {}, tight=tight).best()
             if found is not None and (best is None or found[1] < best.cost):
                 best = Laid(found[0], {number: area for number, area, _ in sources}, found[1])
@@ -207,8 +225,13 @@ def _sources(
     """Every choice of areas that the raids of a House came from."""
     choices = []
     for number, near, kinds in raids:
-        fitting = []
+        fitting: list[tuple[int, AreaId, tuple[Kind, ...]]] = []
         for area in near:
+            if area in wanted.replaced:
+                # The raven has laid the order that raids; the one before it says nothing.
+                if wanted.replaced[area] in kinds:
+                    fitting.append((number, area, ()))
+                continue
             told = wanted.fixed.get(area)
             able = kinds if told is None else tuple(kind for kind in kinds if kind in told)
             if able and area not in wanted.unresolved:

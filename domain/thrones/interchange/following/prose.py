@@ -27,6 +27,7 @@ ASSUMED = {
     "support": "support against neutral forces",
     "support-declined": "support that was not given",
     "support-given": "support given to another House",
+    "tides-cards": "battles whose Tides of Battle cards the log does not tell, taken as cards without effect",
     "tie": "ties broken in a way that the log does not tell",
     "units-exchanged": "units exchanged in places that the log does not tell",
     "units-given-up": "units given up in places that the log does not tell",
@@ -45,7 +46,7 @@ def told(report: Report) -> Iterator[str]:
             yield f"  {count:4d}  {ASSUMED.get(kind, kind.replace('-', ' '))}"
     if report.corrections:
         yield f"{report.corrections} outcomes of the log were taken over as corrections against our ruling."
-    for one in report.disagreements:
+    for one in (*report.disagreements, *report.undecided):
         yield from _disagreement(one)
     if report.open:
         numbers = ", ".join(map(str, report.open[:40]))
@@ -62,7 +63,7 @@ def told(report: Report) -> Iterator[str]:
 
 
 def _disagreement(one: Disagreement) -> Iterator[str]:
-    right = {"rules": "the rules are right", "log": "the log is right", "open": "open"}[one.right]
+    right = {"rules": "the rules are right", "log": "the log is right", "open": "undecided"}[one.right]
     yield f"Entry {one.entry}, {right}: {one.why} ({', '.join(one.rules)})."
     yield f"  log: {' '.join(write_record(one.theirs))}"
     if one.ours is not None:

@@ -17,22 +17,14 @@ from domain.thrones.edition import Edition
 from domain.thrones.interchange.following.answers import Pages, answer
 from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, OutOfEntries, Step
 from domain.thrones.interchange.following.orders import as_tokens
+from domain.thrones.interchange.logs.names import order_of_token
 from domain.thrones.ruleset import THRONES
 from domain.thrones.state import State
 
+AHEAD = 16
+"""How far ahead an open question is looked for before it is answered by itself."""
 MOST_SILENT = 40
 """Questions in a row that the log says nothing about."""
-
-
-SILENT = (
-    "support",
-    "accept-support",
-    "neutral-support-request",
-    "capture-ships",
-    "raid",
-    "consolidate",
-)
-"""Kinds of questions whose default changes least, where orders found later ask them."""
 
 
 TOLD = (
@@ -47,7 +39,7 @@ TOLD = (
     "retreat-area",
     "retreat-losses",
 )
-"""Kinds of questions that the log answers also where the way there did not ask them."""
+"""Kinds of questions that the log answers also where the way there did not ask them; others get their default."""
 
 
 class Ruled(msgspec.Struct, frozen=True):
@@ -113,11 +105,11 @@ class Replay:
         self.at = next((entry.at for entry in entries.values() if entry.at), "")
 
     def run(self, steps: list[Step]) -> None:
-        for step in steps:
-            if not self._take(step):
+        for place, step in enumerate(steps):
+            if not self._take(step, steps[place + 1 : place + AHEAD]):
                 return
 
-    def _take(self, step: Step) -> bool:
+    def _take(self, step: Step, ahead: list[Step]) -> bool:
         entry = self.entries.get(step.entry)
         if entry is not None and entry.at > self.at:
             self.at = entry.at
@@ -125,7 +117,9 @@ class Replay:
         for _ in range(MOST_SILENT):
             if not isinstance(command, Answer) or self._is_asked(command):
                 break
-            if not self._silent(command):
+            # What is open may be what comes next; then this answer was forced, or is not needed any more.
+            comes = any(isinstance(one.command, Answer) and self._is_asked(one.command) for one in ahead)
+            if comes or not self._silent():
                 self.problems.append(f"entry {step.entry}: {command.kind} of {command.player} is not asked")
                 return True
         try:
@@ -134,8 +128,20 @@ class Replay:
             if self._adapted(command, step):
                 return True
             self.problems.append(f"entry {step.entry}: {command} is refused: {refusal.code} {refusal.params}")
-            return False
+            return self._by_default(command)
         return True
+
+    def _by_default(self, command: Command) -> bool:
+        """Go on where a command is refused: without a correction, with the default of an answer."""
+        if isinstance(command, Correct):
+            return True
+        decisions = THRONES.decisions(self.state)
+        if not isinstance(command, Answer) or not decisions:
+            return False
+        mine = [one for one in decisions if one.player == command.player and one.kind == command.kind]
+        if mine:
+            self._rule(mine[0].default, 0, ())
+        return bool(mine)
 
     def _adapted(self, command: Command, step: Step) -> bool:
         """Answers whose details depend on what was found out later: support by order, a token left behind."""
@@ -151,6 +157,11 @@ class Replay:
         if isinstance(command, c.Support):
             words = {area: command.orders.get(area, "withhold") for area in decision.default.orders}
             other = replace(command, orders=words)
+        elif isinstance(command, c.Raven) and command.area is not None and command.order is not None:
+            kind = order_of_token(command.order)
+            options: Any = decision.options
+            same = [one for one in options.orders.get(command.area, ()) if order_of_token(one) == kind]
+            other = replace(command, order=same[0]) if same else decision.default
         elif isinstance(command, c.AssignOrders):
             other = replace(command, orders=self._orders(command, decision.options))
         elif isinstance(command, c.MarchOrder) and command.leave_power:
@@ -184,8 +195,8 @@ class Replay:
             for one in THRONES.decisions(self.state)
         )
 
-    def _silent(self, wanted: Answer) -> bool:
-        """Answer what the log says nothing about; False where the question is none of that kind."""
+    def _silent(self) -> bool:
+        """Answer what nobody has planned for, as the log has it or as changes least; False at the end of the game."""
         decisions = THRONES.decisions(self.state)
         if not decisions:
             return False
@@ -197,8 +208,6 @@ class Replay:
             except (Misfit, OutOfEntries, Refusal):
                 self._rule(decisions[0].default, 0, ())
             return True
-        if decisions[0].kind not in SILENT:
-            return False
         default: Any = decisions[0].default
         if isinstance(default, c.Support):
             default = replace(default, orders=dict.fromkeys(default.orders, "withhold"))

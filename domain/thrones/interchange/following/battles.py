@@ -1,0 +1,296 @@
+"""Marches and battles: fought as the log has them, and again with other hidden choices when they come out otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from domain.kernel.decision import Decision
+from domain.kernel.facts import Answered, Fact
+from domain.thrones import commands as c
+from domain.thrones import facts as f
+from domain.thrones.interchange.following.answers import MARCHES, answer, is_march, killed
+from domain.thrones.interchange.following.driver import MOST_OTHERS, combined
+from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, OutOfEntries, Step, with_
+from domain.thrones.interchange.following.planning import Planning
+from domain.thrones.interchange.following.support import changes_for
+from domain.thrones.interchange.logs import records as r
+from domain.thrones.pieces import AreaId, HouseId, Units, plus, size
+from domain.thrones.ruleset import THRONES
+from domain.thrones.state import State
+
+MOST_TRIES = 60
+"""Revisions of the hidden choices of one battle."""
+
+
+def decided_attacker(facts: Iterable[Fact]) -> HouseId:
+    return next((fact.attacker for fact in facts if isinstance(fact, f.CombatBegan)), "")
+
+
+class Battles(Planning):
+    """Marches, with their battles."""
+
+    def _march(self, here: Hypothesis, question: Decision[Any]) -> Hypothesis:
+        found = self.pages.first(here, *MARCHES, fits=is_march)
+        if found is None:
+            if not self.pages.goes_on(here):
+                raise OutOfEntries
+            raise Misfit(
+                "march-left", 0, f"{question.player} has a March order that the log does not tell of", question.player
+            )
+        entry, record = found
+        if record.house != question.player:
+            raise Misfit("turn", entry.number, f"it is the turn of {question.player}", question.player, record.area)
+        here = with_(here, battle=entry.number, words={})
+        try:
+            return self._attempt(here, entry)
+        except Misfit as misfit:
+            if misfit.kind not in ("battle", "refused", "retreat", "ability", "blade"):
+                raise
+            first = misfit
+        nearly = here if first.kind == "blade" else None
+        for other in self._otherwise(here, entry, first):
+            try:
+                return self._attempt(other, entry)
+            except Misfit as misfit:
+                if misfit.kind == "blade" and nearly is None:
+                    nearly = other
+        again = self._planned_otherwise(here, entry, first)
+        if again is not None:
+            return again
+        if nearly is not None and self.replanning != entry.number:
+            return self._attempt(nearly, entry, strict=False)
+        attack = record.attack if isinstance(record, r.Marched) else None
+        if attack is not None and first.kind in ("battle", "retreat"):
+            lost = next(
+                (one.record.house for one in self.pages.battles[entry.number] if isinstance(one.record, r.BattleLost)),
+                "",
+            )
+            winner = attack.defender if lost == attack.house else attack.house
+            raise Misfit("battle", first.entry, first.what, winner, attack.area, lost)
+        raise first
+
+    def _ask_support(self, here: Hypothesis, question: Decision[Any]) -> Hypothesis:
+        """Ask others for support against a neutral force only where the march that follows would be too weak."""
+        step = answer(self.pages, here, question)
+        plain = self._rule(here, step)
+        found = self.pages.first(here, *MARCHES, fits=is_march)
+        questions = THRONES.decisions(plain.state)
+        beats = found is not None and any(one.beat_neutral for one in getattr(found[1], "steps", ()))
+        if not beats or found is None or found[1].house != question.player or questions[0].kind != "march":
+            return plain
+        try:
+            return self._march(plain, questions[0])
+        except Misfit as misfit:
+            first = misfit
+        options = changes_for(self.rules.game(here.state), here, self.edition, found[0], ())
+        granted = [one for one in options if "granted" in one.words.values()]
+        for count in (1, 2):
+            for change in combined(granted, count):
+                orders = {area: kind for one in change for area, kind in one.orders.items()}
+                other = self._lay_otherwise(here, orders) if orders else here
+                if other is None:
+                    continue
+                words = {area: word for one in change for area, word in one.words.items()}
+                other = with_(other, words=words)
+                try:
+                    while THRONES.decisions(other.state)[0].kind in ("neutral-support-request", "neutral-support"):
+                        other = self._rule(other, answer(self.pages, other, THRONES.decisions(other.state)[0]))
+                    return self._march(other, THRONES.decisions(other.state)[0])
+                except Misfit:
+                    continue
+        raise first
+
+    def _attempt(self, here: Hypothesis, entry: r.Entry, *, strict: bool = True) -> Hypothesis:
+        """One march with its battle, compared with what the log says of it."""
+        question = THRONES.decisions(here.state)[0]
+        facts: list[Fact] = []
+        if question.kind != "march":
+            raise Misfit("turn", entry.number, f"{question.kind} is asked instead")
+        step, left = self._march_step(here, question, entry)
+        before = here.state
+        after, new = self._decide(here, step)
+        facts += new
+        try:
+            while after.state.combat is not None:
+                step = self._soonest(after, THRONES.decisions(after.state))
+                after, new = self._decide(after, step)
+                facts += new
+        except OutOfEntries as end:
+            end.reached = after
+            raise
+        self._compare_battle(entry, facts)
+        if strict:
+            self._compare_blade(entry, facts)
+        misfit = self._income(here, facts)
+        if misfit is not None:
+            raise misfit
+        return self._with_firm(self._settle(after, entry, before, left), here, step, facts)
+
+    def _march_step(self, here: Hypothesis, question: Decision[Any], entry: r.Entry) -> tuple[Step, bool | None]:
+        record = entry.record
+        house = question.player
+        options: Any = question.options
+        if isinstance(record, r.OrderGivenUp):
+            return Step(c.MarchOrder(house, record.area), entry.number), None
+        assert isinstance(record, r.Marched)
+        moves: dict[AreaId, Units] = {}
+        for step in record.steps:
+            moves[step.to] = plus(moves.get(step.to, {}), step.units)
+        if record.attack is not None:
+            moves[record.attack.area] = plus(moves.get(record.attack.area, {}), record.attack.units)
+        origin = options.origins.get(record.area)
+        if origin is None:
+            raise Misfit("refused", entry.number, f"no March order in {record.area}", house, record.area)
+        left: bool | None = None
+        if not origin.no_power and not origin.stuck and sum(map(size, moves.values())) == size(origin.units):
+            left = here.left.get(entry.number)
+            if left is None:
+                left = not record.stop if record.attack is not None and not record.steps else True
+        command = c.MarchOrder(house, record.area, tuple(c.Move(to, units) for to, units in moves.items()), bool(left))
+        return Step(command, entry.number, ("power-token",) if left is not None else ()), left
+
+    def _settle(self, after: Hypothesis, entry: r.Entry, before: State, left: bool | None) -> Hypothesis:
+        """What a march that came out as told fixes: the orders it rested on, and a token that may have been left."""
+        record: Any = entry.record
+        pinned = dict(after.pinned)
+        board = self.edition.board
+        laid = {area: kind for (number, _), orders in after.laid.items() if number == before.round
+                for area, kind in orders.items()}  # fmt: skip
+        targets = [record.area]
+        if isinstance(record, r.Marched):
+            targets += [step.to for step in record.steps if step.beat_neutral]
+            if record.attack is not None:
+                targets.append(record.attack.area)
+        for target in targets:
+            if target in laid:
+                pinned[target] = laid[target]
+        for target in targets[1:]:
+            for near in board.neighbours[target] if target in board else ():
+                if laid.get(near, "").startswith("support") and near in before.orders:
+                    pinned[near] = laid[near]
+        vacated = dict(after.vacated)
+        flags = dict(after.left)
+        if left is not None:
+            vacated[entry.number] = (record.house, record.area)
+            flags[entry.number] = left
+        return with_(after, pinned=pinned, vacated=vacated, left=flags, battle=0, words={})
+
+    def _otherwise(self, here: Hypothesis, entry: r.Entry, first: Misfit) -> Iterator[Hypothesis]:
+        """Other hidden orders and declarations of support that the battle may have been fought with."""
+        if self.bound_hit:
+            return
+        yield from self._retreats_otherwise(here, entry)
+        tried = 0
+        options = changes_for(
+            self.rules.game(here.state), here, self.edition, entry, self.pages.battles.get(entry.number, ())
+        )
+        for count in (1, 2, 3):
+            for change in combined(options, count):
+                if tried >= MOST_TRIES:
+                    return
+                orders = {area: kind for one in change for area, kind in one.orders.items()}
+                other = self._lay_otherwise(here, orders) if orders else here
+                if other is None:
+                    continue
+                tried += 1
+                words = {area: word for one in change for area, word in one.words.items()}
+                yield with_(other, words=words)
+
+    def _planned_otherwise(self, here: Hypothesis, entry: r.Entry, first: Misfit) -> Hypothesis | None:
+        """The whole round once more with one order laid otherwise, although earlier battles rest on it."""
+        start = here.planned_from
+        if start is None or self.replanning or not here.pinned or self.bound_hit:
+            return None
+        group = self.pages.battles.get(entry.number, ())
+        closer = first.kind == "blade" and any(isinstance(one.record, r.BladeDeclined) for one in group)
+        game = self.rules.game(here.state)
+        loose = with_(here, pinned={})
+        options = changes_for(game, loose, self.edition, entry, group, closer=closer)
+        goal = self.pages.place[entry.number]
+        self.replanning = entry.number
+        points = list(self.points)
+        try:
+            for change in [one for one in options if one.orders][:MOST_OTHERS]:
+                forced = {area: (kind,) for area, kind in change.orders.items()}
+                try:
+                    other = self._plan(start, THRONES.decisions(start.state), forced)
+                    return self._reach(other, goal)
+                except (Misfit, OutOfEntries):
+                    self.points = list(points)
+            return None
+        finally:
+            self.replanning = 0
+
+    def _retreats_otherwise(self, here: Hypothesis, entry: r.Entry) -> Iterator[Hypothesis]:
+        """Power tokens of others that open or close a way to retreat, left or not left earlier."""
+        told = next(
+            (one for one in self.pages.battles.get(entry.number, ()) if isinstance(one.record, r.BattleLost)), None
+        )
+        if told is None or not isinstance(entry.record, r.Marched) or entry.record.attack is None:
+            return
+        record: Any = told.record
+        latest = {area: number for number, (_, area) in sorted(here.vacated.items())}
+        near = self.edition.board.neighbours.get(entry.record.attack.area, ())
+        for area in (record.to,) if record.to else near:
+            number = latest.get(area)
+            if number is None or area in here.state.units:
+                continue
+            owner = here.vacated[number][0]
+            if owner != record.house and here.left[number] == bool(record.to) and number not in here.firm:
+                other = self._with_tokens(here, owner, (number,))
+                if other is not None:
+                    yield other
+
+    def _compare_battle(self, entry: r.Entry, facts: list[Fact]) -> None:
+        told = next(
+            (one for one in self.pages.battles.get(entry.number, ()) if isinstance(one.record, r.BattleLost)), None
+        )
+        decided = next((fact for fact in facts if isinstance(fact, f.CombatDecided)), None)
+        if told is None:
+            if decided is not None:
+                raise Misfit("battle", entry.number, "nobody lost the battle")
+            return
+        record = told.record
+        assert isinstance(record, r.BattleLost)
+        if decided is None:
+            return
+        if decided.loser != record.house:
+            raise Misfit("battle", told.number, f"{decided.loser} lost by {decided.totals}", record.house)
+        lost: Units = {}
+        to: AreaId | None = None
+        for fact in facts:
+            if isinstance(fact, f.CombatEnded):
+                break
+            if isinstance(fact, f.UnitsDestroyed) and fact.house == record.house:
+                lost = plus(lost, killed(fact.units))
+            elif isinstance(fact, f.UnitsRetreated | f.UnitsReturned) and fact.house == record.house:
+                to = fact.to
+        if lost != record.killed:
+            raise Misfit("battle", told.number, f"killed {lost} instead of {record.killed}", record.house)
+        # A beaten attacker "withdraws" to his origin even when nobody is left to do so.
+        nobody_left = to is None and record.how == "withdrew" and record.house == decided_attacker(facts)
+        if not nobody_left and (
+            (to is None) != (record.how in ("stuck", "lost")) or (to is not None and to != record.to)
+        ):
+            raise Misfit("battle", told.number, f"withdrew to {to} instead of {record.to}", record.house)
+
+    def _compare_blade(self, entry: r.Entry, facts: list[Fact]) -> None:
+        """A log tells when the Blade would have turned a battle and was not used, and only then."""
+        decided = next((fact for fact in facts if isinstance(fact, f.CombatDecided)), None)
+        if decided is None:
+            return
+        kept = any(
+            isinstance(fact, Answered)
+            and isinstance(fact.answer, c.BladeStrength)
+            and fact.answer.house == decided.loser
+            and fact.answer.choice != "use"
+            for fact in facts
+        )
+        ours = kept and decided.totals[decided.loser] + 1 >= decided.totals[decided.winner]
+        group = self.pages.battles.get(entry.number, ())
+        theirs = any(isinstance(one.record, r.BladeDeclined) for one in group)
+        if ours != theirs:
+            raise Misfit(
+                "blade", entry.number, f"the Blade would {'' if ours else 'not '}have turned it", decided.loser
+            )

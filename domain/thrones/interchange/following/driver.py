@@ -1,0 +1,265 @@
+"""The engine being driven: commands, and what they bring of supply and income beside what the log says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Literal
+
+from domain.kernel.decision import Decision
+from domain.kernel.facts import Fact
+from domain.kernel.refusal import Refusal
+from domain.thrones import commands as c
+from domain.thrones import facts as f
+from domain.thrones.charter import Charter
+from domain.thrones.edition import Edition
+from domain.thrones.interchange.following.answers import Pages, answer
+from domain.thrones.interchange.following.decks import Dealt
+from domain.thrones.interchange.following.force import correction
+from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, OutOfEntries, Step, with_
+from domain.thrones.interchange.following.replay import Nobody
+from domain.thrones.interchange.following.support import Change
+from domain.thrones.interchange.logs import records as r
+from domain.thrones.pieces import HouseId
+from domain.thrones.procedures.control import announce_control, announce_victory_markers
+from domain.thrones.ruleset import THRONES, ThronesOf, rules_by
+
+MOST_COMMANDS = 6_000
+"""A bound on the commands of one import, tries included. Beyond it nothing is tried again; at twice as many it ends."""
+MOST_OTHERS = 6
+"""How many musters back, and how many other ways of each, are tried for an entry that does not fit."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Why an entry cannot be as the log has it, or as we rule it: rules, who is right, and the reason."""
+
+    rules: tuple[str, ...]
+    right: Literal["rules", "log", "open"]
+    why: str
+
+
+@dataclass(frozen=True)
+class Point:
+    """A muster that could have gone otherwise."""
+
+    before: Hypothesis
+    decision: Decision[Any]
+    entry: int
+    house: HouseId
+    taken: c.Muster
+    others: tuple[tuple[int, c.Muster], ...]
+
+
+def combined(options: list[Change], count: int) -> Iterator[tuple[Change, ...]]:
+    for chosen in combinations(options, count):
+        keys = [key for one in chosen for key in (*one.orders, *(f"word {area}" for area in one.words))]
+        if len(set(keys)) == len(keys):
+            yield chosen
+
+
+class Driver:
+    """One log being followed: what every part of it needs."""
+
+    def __init__(self, log: r.Log, charter: Charter, edition: Edition, dealt: Dealt) -> None:
+        self.pages = Pages(log.entries)
+        self.charter = charter
+        self.edition = edition
+        self.rules: ThronesOf = rules_by(charter)
+        self.dealt = dealt
+        self.points: list[Point] = []
+        self.commands = 0
+        self.bound_hit = False
+        self.replanning = 0
+        self.unfit: list[Misfit] = []
+        self.trail: list[str] = []
+        self.passed_over: set[int] = set()
+        self.free_power: set[int] = set()
+        self.by_default: set[tuple[int, HouseId]] = set()
+        self.hopeless: set[tuple[str, int, HouseId]] = set()
+        self.tolerated: set[int] = set()
+        self.judged: dict[int, Judged] = {}
+
+    def go_on(self, here: Hypothesis) -> Hypothesis:
+        """Answer one question, or one group of them that belongs together."""
+        raise NotImplementedError  # the whole follower knows all kinds of questions
+
+    def _soonest(self, here: Hypothesis, questions: tuple[Decision[Any], ...]) -> Step:
+        """Of answers that are owed at once, the one that the log has first."""
+        steps = [answer(self.pages, here, question) for question in questions]
+        return min(steps, key=lambda step: (self.pages.place.get(step.entry, -1), steps.index(step)))
+
+    def _decide(self, here: Hypothesis, step: Step) -> tuple[Hypothesis, tuple[Fact, ...]]:
+        self.commands += 1
+        self.bound_hit = self.bound_hit or self.commands > MOST_COMMANDS
+        if self.commands > 2 * MOST_COMMANDS:
+            raise OutOfEntries
+        try:
+            ruling = THRONES.decide(here.state, step.command)
+        except Refusal as refusal:
+            raise Misfit(
+                "refused", step.entry, f"{refusal.code} {refusal.params}", getattr(step.command, "house", "")
+            ) from refusal
+        return here.take(ruling.state, step), ruling.facts
+
+    def _rule(self, here: Hypothesis, step: Step) -> Hypothesis:
+        """A command, and what it brought compared with what the log says of income and supply."""
+        try:
+            after, facts = self._decide(here, step)
+        except Misfit:
+            if not isinstance(step.command, c.InfluenceBid | c.WildlingBid):
+                raise
+            house = step.command.house
+            short = step.command.bid - here.state.power[house]
+            short_of = Misfit("power", step.entry, f"{house} has {here.state.power[house]} Power", house, str(short))
+            for repaired in self._tokens_otherwise(here, short_of):
+                return self._decide(repaired, step)[0]
+            raise short_of from None
+        misfit = self._income(here, facts)
+        if misfit is None:
+            return self._with_firm(after, here, step, facts)
+        for repaired in self._tokens_otherwise(here, misfit):
+            other, facts = self._decide(repaired, step)
+            if self._income(repaired, facts) is None:
+                return self._with_firm(other, repaired, step, facts)
+        raise misfit
+
+    def _with_firm(self, after: Hypothesis, before: Hypothesis, step: Step, facts: Iterable[Fact]) -> Hypothesis:
+        """Tokens left behind, or not, that what has just happened rests on."""
+        firm = set(after.firm)
+        latest = {area: number for number, (_, area) in sorted(before.vacated.items())}
+        if isinstance(step.command, c.Muster):
+            firm.update(latest[one.area] for one in step.command.steps if one.area in latest)
+        pays_supply = {fact.house for fact in facts if isinstance(fact, f.SupplyCounted)}
+        pays_power = any(
+            isinstance(fact, f.WesterosCardResolved) and fact.card == "w2-game-of-thrones" for fact in facts
+        )
+        pays_power = pays_power or (isinstance(step.command, c.DarkWings) and step.command.choice == "collect-power")
+        if pays_supply or pays_power:
+            for area, number in latest.items():
+                place = self.edition.board[area]
+                if (place.supply and before.vacated[number][0] in pays_supply) or (place.power and pays_power):
+                    firm.add(number)
+        return with_(after, firm=frozenset(firm)) if firm != after.firm else after
+
+    def _reach(self, here: Hypothesis, goal: int) -> Hypothesis:
+        """Follow the log until an entry has been taken up."""
+        while not any(self.pages.place[number] >= goal for number in here.used) or here.state.combat is not None:
+            here = self.go_on(here)
+        return here
+
+    def _corrected(self, here: Hypothesis, facts: list[Fact], entry: int) -> Hypothesis | None:
+        """The position with facts stated; None where they cannot be."""
+        if not facts:
+            return here
+        command = correction(facts, entry)
+        try:
+            ruling = THRONES.decide(here.state, command, Nobody())
+        except Refusal as refusal:
+            self.trail.append(f"entry {entry}: {refusal.code} {refusal.params}")
+            return None
+        return here.take(ruling.state, Step(command, 0))
+
+    def _income(self, here: Hypothesis, facts: Iterable[Fact]) -> Misfit | None:
+        """The first supply or income that is not what the log says."""
+        number = here.state.round
+        step = here.state.step
+        gained: dict[HouseId, int] = {}
+        for fact in facts:
+            if isinstance(fact, f.RoundBegan):
+                number = fact.round
+            elif isinstance(fact, f.StepBegan):
+                step = fact.step
+                gained = {}
+            elif isinstance(fact, f.SupplyCounted):
+                for entry in self.pages.by_round.get(number, ()):
+                    record = entry.record
+                    if isinstance(record, r.SupplyCounted) and record.house == fact.house:
+                        ours = min(sum(fact.icons.values()), self.edition.constants.supply_maximum)
+                        if ours != record.supply and entry.number not in self.tolerated:
+                            return Misfit(
+                                "supply",
+                                entry.number,
+                                f"{record.house} has {ours}",
+                                record.house,
+                                str(record.supply - ours),
+                            )
+            elif (
+                isinstance(fact, f.PowerChanged)
+                and fact.by > 0
+                and step in ("w2-game-of-thrones", "w2-dark-wings-dark-words")
+            ):
+                gained[fact.house] = gained.get(fact.house, 0) + fact.by
+            elif isinstance(fact, f.WesterosCardResolved) and step in (
+                "w2-game-of-thrones",
+                "w2-dark-wings-dark-words",
+            ):
+                for entry in self.pages.by_round.get(number, ()):
+                    if isinstance(entry.record, r.GameOfThronesPower) and entry.number not in self.tolerated:
+                        for house in self.charter.houses:
+                            differs = entry.record.power.get(house, 0) - gained.get(house, 0)
+                            if differs:
+                                return Misfit(
+                                    "income",
+                                    entry.number,
+                                    f"{house} gained {gained.get(house, 0)}",
+                                    house,
+                                    str(differs),
+                                )
+        return None
+
+    def _tokens_otherwise(self, here: Hypothesis, misfit: Misfit) -> Iterator[Hypothesis]:
+        """Positions in which Power tokens were left elsewhere, so that a count comes out as told.
+
+        ``misfit.area`` holds the difference: supply, income, or Power that a bid needs.
+        """
+        wanted = int(misfit.area)
+        worth = self._worth_of_tokens(here, misfit)
+        ways = [
+            (sum(abs(worth[number][1]) for number in numbers), numbers)
+            for count in (1, 2, 3, 4)
+            for numbers in combinations(sorted(worth), count)
+            if sum(worth[number][0] for number in numbers) == wanted
+        ]
+        for _, numbers in sorted(ways, key=lambda way: (len(way[1]), way[0]))[:MOST_OTHERS]:
+            other = self._with_tokens(here, misfit.house, numbers)
+            if other is not None:
+                yield other
+
+    def _worth_of_tokens(self, here: Hypothesis, misfit: Misfit) -> dict[int, tuple[int, int]]:
+        """For each march that could have left a token otherwise: what that would change, and how much else."""
+        latest = {area: number for number, (_, area) in sorted(here.vacated.items())}
+        worth: dict[int, tuple[int, int]] = {}
+        for number, (house, area) in sorted(here.vacated.items()):
+            if house != misfit.house or number in here.firm:
+                continue
+            place = self.edition.board[area]
+            icons = place.supply if misfit.kind == "supply" else place.power
+            left = here.left[number]
+            if misfit.kind == "power":
+                if left:
+                    worth[number] = (1, place.castle + place.power + place.supply)
+            elif latest[area] == number and area not in here.state.units:
+                owner = here.state.power_tokens.get(area)
+                if icons and (owner == house if left else owner is None):
+                    worth[number] = (-icons if left else icons, 0)
+        return worth
+
+    def _with_tokens(self, here: Hypothesis, house: HouseId, numbers: Iterable[int]) -> Hypothesis | None:
+        edited = self.rules.game(here.state)
+        flags = dict(here.left)
+        for number in numbers:
+            area = here.vacated[number][1]
+            flags[number] = not flags[number]
+            if flags[number]:
+                if edited.state.power[house] < 1 or area in edited.state.power_tokens:
+                    return None
+                edited.emit(f.PowerTokenPlaced(house=house, area=area))
+            else:
+                if edited.state.power_tokens.get(area) == house:
+                    edited.emit(f.PowerTokenRemoved(house=house, area=area))
+                edited.emit(f.PowerChanged(house=house, by=1))
+        announce_control(edited)
+        announce_victory_markers(edited)
+        return with_(here, state=edited.state, left=flags)

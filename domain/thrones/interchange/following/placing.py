@@ -1,0 +1,169 @@
+"""Musters: the likeliest places first, and others when a later entry does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from typing import Any
+
+from msgspec.structs import replace
+
+from domain.kernel.decision import Decision
+from domain.thrones import commands as c
+from domain.thrones.interchange.following.answers import answer
+from domain.thrones.interchange.following.battles import Battles
+from domain.thrones.interchange.following.driver import MOST_OTHERS, Point
+from domain.thrones.interchange.following.forecast import Forecast
+from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, OutOfEntries, Step, with_
+from domain.thrones.interchange.following.musters import weighed
+from domain.thrones.interchange.logs import records as r
+from domain.thrones.pieces import HouseId
+from domain.thrones.procedures.mustering import muster_options
+from domain.thrones.ruleset import THRONES
+
+MOST_POINTS = 9
+
+
+class Placing(Battles):
+    """Musters."""
+
+    def _muster(self, here: Hypothesis, question: Decision[Any]) -> Hypothesis:
+        house = question.player
+        entry: r.Entry | None = None
+        units: Mapping[str, int] = {}
+        if here.mustering:
+            entry = self.pages.by_number[here.mustering]
+            units = getattr(entry.record, "units", {})
+        else:
+            found = self.pages.first(here, r.Mustered, fits=lambda one: one.house == house)
+            if found is not None:
+                entry, units = found[0], found[1].units
+            else:
+                raised = self.pages.first(here, r.WildlingsBeaten)
+                for effect in raised[1].effects if raised else ():
+                    if isinstance(effect, r.UnitsRaised) and effect.house == house:
+                        entry, units = raised[0], effect.units  # type: ignore[index]  # it was found
+        if entry is None:
+            if not self.pages.goes_on(here):
+                raise OutOfEntries
+            return self._rule(here, Step(c.Muster(house), 0))
+        here = with_(here, mustering=0)
+        chosen = self._ranked(here, question, entry, units)
+        if not chosen:
+            for other in self._castles_held(here, house):
+                again = THRONES.decisions(other.state)
+                if again and again[0].kind == "muster" and again[0].player == house:
+                    chosen = self._ranked(other, again[0], entry, units)
+                    if chosen:
+                        here, question = other, again[0]
+                        break
+        if not chosen:
+            raise Misfit("muster", entry.number, f"{house} cannot muster {dict(units)}", house)
+        if len(chosen) > 1:
+            self.points.append(Point(here, question, entry.number, house, chosen[0][1], tuple(chosen[1:])))
+        assumed = ("muster-places",) if len(chosen) > 1 else ()
+        return self._rule(here, Step(chosen[0][1], entry.number, assumed))
+
+    def _castles_held(self, here: Hypothesis, house: HouseId) -> Iterator[Hypothesis]:
+        """Positions in which Power tokens keep Castles that the House has left."""
+        latest = {area: number for number, (_, area) in sorted(here.vacated.items())}
+        able = [
+            number
+            for area, number in sorted(latest.items())
+            if here.vacated[number][0] == house
+            and not here.left[number]
+            and number not in here.firm
+            and area not in here.state.units
+            and self.edition.board.has_castle(area)
+        ]
+        for count in (1, 2):
+            for numbers in combinations(able, count):
+                other = self._with_tokens(here, house, numbers)
+                if other is not None:
+                    yield other
+
+    def _ranked(
+        self, here: Hypothesis, question: Decision[Any], entry: r.Entry, units: Mapping[str, int]
+    ) -> list[tuple[int, c.Muster]]:
+        house = question.player
+        options: Any = question.options
+        return weighed(options, here.state.forces_of(house), self._forecast(here, house, entry), house, units)
+
+    def _forecast(self, here: Hypothesis, house: HouseId, entry: r.Entry) -> Forecast:
+        others = {area: force.house for area, force in here.state.units.items() if force.house != house}
+        later = self.pages.entries[self.pages.place[entry.number] + 1 :]
+        game = self.rules.game(here.state)
+        limits = self.edition.houses[house].limits
+        return Forecast(self.edition, house, later, others, game.controlled(house), here.state.supply[house], limits)
+
+    def _horde(self, here: Hypothesis, question: Decision[Any]) -> Hypothesis:
+        """Where the wildlings' beaten horde lets a House muster: the area from which later entries go on best."""
+        step = answer(self.pages, here, question)
+        found = self.pages.first(here, r.WildlingsBeaten)
+        if found is None or question.options.words == ("none",):  # type: ignore[attr-defined]  # a choice of one word
+            return self._rule(here, step)
+        entry, house = found[0], question.player
+        units = next((one.units for one in found[1].effects if isinstance(one, r.UnitsRaised)), {})
+        forecast = self._forecast(here, house, entry)
+        game = self.rules.game(here.state)
+        ways = []
+        for area in question.options.words:  # type: ignore[attr-defined]  # a choice of one word
+            if area != "none":
+                options = muster_options(game, house, (area,))
+                best = weighed(options, here.state.forces_of(house), forecast, house, units)
+                ways += [(best[0][0], area)] if best else []
+        if not ways or not units:
+            return self._rule(here, step)
+        return self._rule(here, Step(replace(step.command, choice=min(ways)[1]), 0, ("muster-places",)))
+
+    def _revise_musters(self, here: Hypothesis, misfit: Misfit) -> Hypothesis | None:
+        """Go back to a muster that could have gone otherwise, the nearest first, until the entry fits."""
+        known = (misfit.kind, misfit.entry, misfit.house)
+        if self.bound_hit or known in self.hopeless:
+            return None
+        self.hopeless.add(known)
+        goal = self.pages.place.get(misfit.entry, self.pages.place[max(here.used)] if here.used else 0)
+        points = self.points
+        near = [number for number in range(len(points)) if points[number].house in (misfit.house, misfit.foe)]
+        near = near or list(range(len(points)))
+        for number in sorted(near[-MOST_POINTS:], reverse=True):
+            point = points[number]
+            for other in self._other_ways(point, misfit):
+                self.points = list(points[:number])
+                try:
+                    found = self._reach(
+                        with_(self._rule(point.before, Step(other, point.entry, ("muster-places",)))), goal
+                    )
+                except (Misfit, OutOfEntries):
+                    continue
+                if found is not None:
+                    self.trail.append(f"revised the muster of entry {point.entry} for {misfit}")
+                    return found
+        self.points = points
+        return None
+
+    def _other_ways(self, point: Point, misfit: Misfit) -> list[c.Muster]:
+        """Other ways to muster, those first that would help where the entry did not fit."""
+        area = misfit.area
+        if misfit.kind not in ("battle", "retreat") or area not in self.edition.board:
+            return [muster for _, muster in point.others[:MOST_OTHERS]]
+        near = self.edition.board.neighbours[area]
+        value = {"footman": 1, "ship": 1, "knight": 2}
+
+        def strength(muster: c.Muster) -> float:
+            total = 0.0
+            for step in muster.steps:
+                gain = value.get(step.unit, 0) - (1 if step.upgrade else 0)
+                total += gain if step.to == area else gain / 4 if step.to in near else 0
+            return total
+
+        sign = 1 if point.house == misfit.house else -1
+        now = strength(point.taken)
+        helping = [(against, -sign * (strength(muster) - now), muster) for against, muster in point.others
+                   if sign * (strength(muster) - now) > 0]  # fmt: skip
+        helping.sort(key=lambda one: one[:2])
+        found = [muster for _, _, muster in helping[:MOST_OTHERS]]
+        if misfit.what.split()[1:2] != ["lost"]:
+            # Not who won but what became of the units differs: armies elsewhere may have been others.
+            found += [muster for _, muster in point.others[:MOST_OTHERS] if muster not in found]
+        return found

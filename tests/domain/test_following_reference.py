@@ -1,0 +1,40 @@
+"""Real play-by-mail logs played over to the end. They are not ours to ship; see test_reference_logs.py."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from domain.thrones.interchange.following.importer import Imported, figures, import_log
+from domain.thrones.interchange.logs.reader import read
+from tests.domain.test_reference_logs import FILES
+
+FIGURES = {
+    "table-1": {"explained": 453, "assumptions": 335, "corrections": 0, "disagreements": 0, "open": 0},
+    "table-3": {"explained": 169, "assumptions": 130, "corrections": 0, "disagreements": 0, "open": 0},
+}
+"""What was reached: explained may only rise, the others may only fall."""
+
+
+@cache
+def imported(path: Path) -> Imported:
+    return import_log(read(path.read_bytes()))
+
+
+if FILES:
+
+    @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+    def test_a_real_game_is_played_to_its_end(path: Path) -> None:
+        report = imported(path).report
+        assert report.ended
+        assert report.is_whole
+        assert not report.bound_hit
+
+    @pytest.mark.parametrize("path", [path for path in FILES if path.stem in FIGURES], ids=lambda path: path.stem)
+    def test_the_figures_are_no_worse_than_they_were(path: Path) -> None:
+        now, before = figures(imported(path).report), FIGURES[path.stem]
+        assert now["explained"] >= before["explained"]
+        for name in ("assumptions", "corrections", "disagreements", "open"):
+            assert now[name] <= before[name], name

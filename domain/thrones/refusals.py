@@ -176,7 +176,10 @@ SENTENCES: dict[str, Callable[[Prose, Params], str]] = {
     "must-redraw": lambda p, x: "The seed is open already, so a rewind needs a new one: the draws are known.",
     "no-such-correction": lambda p, x: f"No correction of entry {_plain(x['entries'])} is there to be made again.",
     "nothing-stated": lambda p, x: "A correction states at least one fact.",
-    "cannot-be-stated": lambda p, x: f"Fact {x['fact']} of the correction does not fit the position: {x['problem']}.",
+    "cannot-be-stated": lambda p, x: (
+        f"Fact {x['fact']} of the correction does not fit the position: "
+        f"{x['problem'] or 'what it changes is not there'}."
+    ),
     "impossible-position": lambda p, x: f"The corrected position is impossible: {_plain(x['problems'])}.",
     "not-a-fact": lambda p, x: (
         f"This is not a fact that an arbiter can state: {x['problem']}. There are {_names_of_facts()}."

@@ -20,7 +20,6 @@ from domain.kernel.arbiter import Act, Correct, FileAppeal, Past, ReadSecrets, R
 from domain.kernel.docket import (
     AnswerOffered,
     AnswerVoided,
-    AppealRuled,
     Corrected,
     Given,
     PrivilegeUsed,
@@ -443,18 +442,8 @@ class Bench:
         if appeal is None:
             known = [one.number for one in state.docket.appeals]
             raise Refusal("no-such-appeal", unknown=True, appeal=number, known=known)
-        ruled: tuple[Fact, ...] = ()
-        for entry in range(appeal.against, past.version + 1):
-            if any(isinstance(fact, AppealRuled) and fact.number == number for fact in past.facts(entry)):
-                ruled = past.facts(entry)
-        return as_case(
-            game=game,
-            appeal=appeal,
-            before=past.state(appeal.against - 1),
-            disputed=past.facts(appeal.against),
-            ruled=ruled,
-            source=f"opinion on appeal {number} of game {game}, entry {appeal.against}",
-        )
+        source = f"opinion on appeal {number} of game {game}, entry {appeal.against}"
+        return as_case(game=game, appeal=appeal, past=past, source=source)
 
     def told(self, game: str, stored: Stored) -> LogEntry:
         """The entry that answers an act, for whoever sent it: also why it was refused, where that is sealed."""

@@ -253,6 +253,10 @@ SENTENCES: dict[str, Callable[[Prose, Params], str]] = {
     "unknown-word": lambda p, x: (
         f"{x['switch']} cannot be “{x['word']}”.{_meant(x)} It is {_or(x['known'])}: {_readings(x['switch'])}."
     ),
+    "unknown-dispute-option": lambda p, x: (
+        f"A charter says nothing about “{x['option']}” of disputes.{_meant(x)} There are {', '.join(x['known'])}."
+    ),
+    "unknown-dispute-word": lambda p, x: f"{x['option']} cannot be “{x['word']}”. It is {_or(x['known'])}.",
     "variations-do-not-fit": _unfit,
     "own-table-unfit": _own_table,
     "wrong-number-of-players": _players,

@@ -97,7 +97,12 @@ def _conclude(out: Out, game: str, proof: Proof) -> None:
             message = f"The record is damaged. {first.detail}"
         raise Failure(DISAGREES, "disagreement", message, **told)
     if proof.report is not None:
-        out.say(f"{game}: confirmed. {proof.entries} entries with {proof.report.facts} facts come out the same.")
+        elsewhere = sum(one.last - one.first + 1 for one in proof.report.elsewhere)
+        if elsewhere:
+            again = proof.entries - elsewhere
+            out.say(f"{game}: the record of {proof.entries} entries holds; {again} of them come out the same.")
+        else:
+            out.say(f"{game}: confirmed. {proof.entries} entries with {proof.report.facts} facts come out the same.")
         out.say(f"head {proof.head}, ruled by {', '.join(proof.report.engines) or 'nobody'}")
     else:
         out.say(f"{game}: the chain of {proof.entries} entries holds, head {proof.head}.")

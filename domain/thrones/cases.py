@@ -24,7 +24,7 @@ from domain.thrones.evolve import EVOLVERS, redacted
 from domain.thrones.game import Game
 from domain.thrones.notation import Lexicon, NotationError, lexicon, parse
 from domain.thrones.positions import Completed, Partial, PositionError, complete
-from domain.thrones.ruleset import THRONES, ThronesOf
+from domain.thrones.ruleset import THRONES, ThronesOf, check_charter
 from domain.thrones.start import Start
 from domain.thrones.state import State
 from domain.thrones.variations import PRESETS
@@ -170,10 +170,16 @@ def try_case(case: Case) -> CaseReport:
     return _Run(msgspec.structs.replace(case, rules=())).run()
 
 
+def holds(case: Case, expect: Expect, moment: Moment) -> bool:
+    """Whether our own engine agrees with an expectation in every part, rules included."""
+    return all(not problem for _, problem in _Run(case).compare(expect, moment))
+
+
 def moments_of(case: Case, whole: Completed) -> Iterator[Moment]:
     """What our own engine makes of a case that has been checked: its beginning and every step, compared with nothing.
 
-    Raises :class:`Disagreement` when an answer that must be accepted is refused.
+    Raises :class:`Disagreement` when an answer that must be accepted is refused, :class:`PositionError` when the rules
+    cannot go on.
     """
     return _Run(case).moments(whole)
 
@@ -231,9 +237,9 @@ def stand(case: Case) -> Completed:
 def exactly(position: State, preset: str) -> Completed:
     """A position of which nothing is left to complete. Raises :class:`PositionError` for one that cannot be."""
     try:
+        check_charter(position.charter)
         edition = edition_of(position.charter)
-        game = Game(ThronesOf(edition), position, edition)
-        game.stack()
+        Game(ThronesOf(edition), position, edition).stack()
     except (Refusal, LookupError, ValueError) as error:
         raise PositionError(f"the exact position names what there is not: {error}") from error
     if position.charter.edition != preset or position.charter.chance != "imposed":
@@ -248,8 +254,12 @@ def begin(whole: Completed, *, set_up: bool = False) -> Moment:
     """
     try:
         return _begun(whole, set_up)
-    except (AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except BROKEN as error:
         raise PositionError(f"the game cannot go on from that position: {type(error).__name__} {error}") from error
+
+
+BROKEN = (AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+"""How rules end that come upon a position which no game leads to."""
 
 
 def _begun(whole: Completed, set_up: bool) -> Moment:
@@ -307,7 +317,16 @@ class _Run:
         )
 
     def moments(self, whole: Completed) -> Iterator[Moment]:
-        """The beginning, and every step."""
+        """The beginning, and every step. Raises :class:`PositionError` when the rules cannot go on."""
+        try:
+            yield from self._moments(whole)
+        except (PositionError, CaseError):
+            raise
+        except BROKEN as error:
+            problem = f"the game cannot go on from that position: {type(error).__name__} {error}"
+            raise PositionError(problem) from error
+
+    def _moments(self, whole: Completed) -> Iterator[Moment]:
         moment = self._seen(begin(whole, set_up=self.case.set_up))
         yield moment
         for step in self.case.steps:
@@ -362,12 +381,12 @@ class _Run:
     def _agree(self, number: int, expect: Expect, moment: Moment) -> None:
         """Raise at the first thing that does not hold."""
         where = f"step {number}" if number else "begin"
-        for what, problem in self._compare(expect, moment):
+        for what, problem in self.compare(expect, moment):
             if problem:
                 raise Disagreement(f"{where}: {what}: {problem}")
             self.agreed.append(f"{where}: {what}")
 
-    def _compare(self, expect: Expect, moment: Moment) -> Iterator[tuple[str, str]]:
+    def compare(self, expect: Expect, moment: Moment) -> Iterator[tuple[str, str]]:
         yield _verdict(expect, moment)
         facts = [plain_fact(fact) for fact in moment.facts]
         yield from in_order(expect.facts, facts)
@@ -418,7 +437,7 @@ class _Run:
     def _exclude(self, moments: Sequence[Moment]) -> None:
         """Every wrong outcome must fail somewhere."""
         for excluded in self.case.excludes:
-            if all(not problem for _, problem in self._compare(excluded.expect, moments[excluded.step])):
+            if all(not problem for _, problem in self.compare(excluded.expect, moments[excluded.step])):
                 raise Disagreement(f"step {excluded.step}: the excluded outcome holds: {excluded.wrong}")
             self.agreed.append(f"excluded: {excluded.wrong}")
 

@@ -27,6 +27,7 @@ from domain.thrones.cases import (
     as_asked,
     check_words,
     fragment,
+    holds,
     in_order,
     moments_of,
     nowhere,
@@ -412,8 +413,11 @@ class _Putting:
     # Comparing
 
     def _holds(self, expect: Expect, moment: Moment, seen: _Seen) -> Generator[AnyRequest, AnyReply, bool]:
-        """Whether a wrong outcome holds, where all of it can be seen and more than a rule tells it from ours."""
-        if not self._differs(expect, moment, _are_lined(seen.facts)):
+        """Whether a wrong outcome holds, where all of it can be seen and more than a rule tells it from ours.
+
+        Ours itself is wrong where an arbiter has corrected it.
+        """
+        if not self._differs(expect, moment, _are_lined(seen.facts)) and not holds(self.case, expect, moment):
             return False
         found = yield from self._compare(expect, moment, seen)
         return all(problem == "" for _, problem in found)

@@ -34,7 +34,7 @@ from domain.kernel.ruleset import Ruling
 from domain.thrones import facts as f
 from domain.thrones.cases import Case
 from domain.thrones.charter import Charter
-from domain.thrones.diagram import board
+from domain.thrones.diagram import board, not_begun
 from domain.thrones.editions.composed import edition_of
 from domain.thrones.notation import format_answer
 from domain.thrones.opinions import as_case
@@ -503,7 +503,7 @@ def picture(found: Perspective) -> str:
     """A perspective as text: the board as the House saw it, then what it could not see."""
     state = found.known.position
     if not state.charter.edition:
-        return "The game has not begun."
+        return not_begun(state)
     game = THRONES.rules_of(state).game(state)
     prose = Prose(game.edition)
     hidden = found.hidden

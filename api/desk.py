@@ -493,7 +493,7 @@ class Desk:
         """The version and the board as text, as far as the caller may see it."""
         version, seen = self.view(game, caller, at)
         if not seen.position.charter.edition:
-            return version, "The game has not begun."
+            return version, diagram.not_begun(seen.position)
         return version, diagram.board(THRONES.rules_of(seen.position).game(seen.position), seen)
 
     def decisions(self, game: str) -> tuple[State, tuple[Decision[Any], ...]]:

@@ -34,6 +34,7 @@ from api.tokens import ARBITER, ORGANISER, Caller
 from domain.kernel.arbiter import Amend, Correct, Rewind, RuleOnAppeal
 from domain.thrones.cases import Case
 from domain.thrones.prose import Prose
+from domain.thrones.ruleset import THRONES
 from domain.thrones.state import State
 from events.envelope import Receipt, Refused, number_of
 
@@ -291,9 +292,10 @@ async def rule_on_appeal(request: Request, game: str) -> Response:
     openapi_extra=_acting("Move a running game to the rules engine of this server", wire.AmendOrder),
 )
 async def amend(request: Request, game: str) -> Response:
-    """With a reason; from the next entry on."""
+    """With a reason; from the next entry on. ``engine`` is as in the charter (``1``) or in entries (``thrones/1``)."""
     caller, order = await _order(request, game, wire.AmendOrder, ARBITERS, "an arbiter")
-    return await _act(request, game, caller, Amend(engine=order.engine, reason=order.reason), seen_of(request, None))
+    engine = order.engine if "/" in order.engine else f"{THRONES.name}/{order.engine}"
+    return await _act(request, game, caller, Amend(engine=engine, reason=order.reason), seen_of(request, None))
 
 
 async def _act(

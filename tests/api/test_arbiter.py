@@ -124,6 +124,10 @@ def test_a_moment_is_an_entry_or_a_time(rookery: Rookery, game: dict[str, str]) 
         assert rookery.at_once("replay", "g", "--to", moment, "--json").json["version"] == 2
         entries = rookery.at_once("log", "g", "--at", moment, "--json").json["entries"]
         assert [one["seq"] for one in entries] == [1, 2]
+    rookery.at_once("rewind", "g", "1", "--version", "4", "--reason", "hindsight")
+    for command in ("show", "log", "why"):
+        told = rookery.at_once(command, "g", *(("--at", "2") if command != "why" else ("2", "--at", "2"))).out
+        assert "hindsight" not in told and "truck out" not in told.lower(), command
     assert "neither the number of an entry nor a time" in rookery.at_once("show", "g", "--at", "noon", code=2).err
     known = rookery.at_once("perspective", "g", "stark", "--at", "2", "--why", "a dispute", "--json").json
     assert known["version"] == 2 and "stark" in known["hidden"]["answers"]

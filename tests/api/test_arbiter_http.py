@@ -499,9 +499,13 @@ def test_corrections_in_what_is_struck_out(court: Court) -> None:
 
 
 def test_an_engine_is_amended_only_to_the_one_that_runs(court: Court) -> None:
-    check_problem(court.post("amend", {"engine": "thrones/99", "reason": "x"}), 422, "unknown-engine")
+    for unknown in ("thrones/99", "99"):
+        check_problem(court.post("amend", {"engine": unknown, "reason": "x"}), 422, "unknown-engine")
     engine = court.table.http.get("/healthz").json()["engine"]
     assert court.post("amend", {"engine": engine, "reason": "a fix"}).status_code == 201
+    assert court.table.get("").json()["charter"]["engine"] == engine.rpartition("/")[2]
+    told = court.post("amend", {"engine": engine.rpartition("/")[2], "reason": "as the charter writes it"})
+    assert told.status_code == 201 and court.table.get("/entries/5").json()["command"]["engine"] == engine
 
 
 def test_the_operator_may_arbitrate(court: Court) -> None:

@@ -169,6 +169,8 @@ class Bench:
             raise NotAllowed("an arbiter")
         state: State = self.desk.line(game).state
         self.check_seat(state, caller.plays)
+        if caller.name:  # a token may be older than the names that are reserved
+            self.check_name(self.desk.agreed(game), caller.name, caller.plays)
 
     @staticmethod
     def check_seat(state: State, seat: str) -> None:

@@ -211,6 +211,8 @@ def test_no_arbiter_has_a_name_that_reads_like_somebody_elses(place: Place, http
     for name in ("Luwin", "a b", "x" * 65, "n\u200bed"):
         assert court.token(name, code=422) == "bad-name", name
     assert court.token("the.operators-friend")
+    older = place.desk.tokens.issue_arbiter(court.table.game, "operator")
+    check_problem(court.post("correct", {"facts": [POWER], "reason": "x"}, older, 1), 422, "reserved-name")
 
 
 def test_a_new_token_makes_the_old_one_of_that_arbiter_void(court: Court) -> None:

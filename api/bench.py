@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 
 from api.desk import Desk, LogEntry, NotAllowed
-from api.tokens import Caller
-from domain.kernel.arbiter import Act, Correct, FileAppeal, Past, ReadSecrets, Rewind
+from api.tokens import ORGANISER, Caller
+from domain.kernel.arbiter import Act, Amend, Correct, FileAppeal, Past, ReadSecrets, Rewind, is_out_of_date
 from domain.kernel.docket import (
     AnswerOffered,
     AnswerVoided,
@@ -47,6 +47,9 @@ from events import codec
 from events.envelope import Receipt, Refused, Stored, encode
 from events.past import Record
 
+MAY_AMEND = "the organiser or an arbiter"
+"""Who may move a game to another engine: what it is ruled by is agreed among all, not a matter of a dispute alone."""
+
 HOLDS_BACK = "What is asked anew holds back all that is offered later; once it is answered, the rest is offered again."
 """Why a plan cannot tell yet what becomes of the answers behind one that is asked anew."""
 
@@ -66,7 +69,7 @@ Ruled = Callable[[Receipt], Any]
 
 
 class PlanOutOfDate(Exception):
-    """The record has grown since a plan was made; nothing was recorded."""
+    """Something has been ruled on since a plan was made; nothing was recorded."""
 
     def __init__(self, expected: int, version: int) -> None:
         super().__init__(f"The plan was made for version {expected}, and the record has {version} entries by now.")
@@ -163,10 +166,10 @@ class Bench:
 
     # Who may
 
-    def check(self, game: str, caller: Caller) -> None:
+    def check(self, game: str, caller: Caller, needed: str = "an arbiter") -> None:
         """Raise unless the caller may do an arbiter's work in a game."""
         if not caller.is_arbiter:
-            raise NotAllowed("an arbiter")
+            raise NotAllowed(needed)
         state: State = self.desk.line(game).state
         self.check_seat(state, caller.plays)
         if caller.name:  # a token may be older than the names that are reserved
@@ -384,11 +387,14 @@ class Bench:
         key: str = "",
         correlation: str = "",
     ) -> Receipt:
-        """Take an arbiter's act in. ``expected`` is the version that it was planned for; PlanOutOfDate if it is not.
+        """Take an arbiter's act in; the organiser may amend. PlanOutOfDate if things changed since ``expected``.
 
         Whoever comes in between the check and the ruling makes it a refused entry.
         """
-        self.check(game, caller)
+        if not isinstance(command, Amend):
+            self.check(game, caller)
+        elif caller.role != ORGANISER:
+            self.check(game, caller, MAY_AMEND)
         signed = self._signed(game, caller, command)
         if not getattr(signed, "reason", "given").strip():
             raise Refusal("reason-missing")
@@ -409,9 +415,10 @@ class Bench:
         )
 
     def _check_version(self, game: str, expected: int) -> None:
-        version = self.desk.store.version(game)
-        if version != expected:
-            raise PlanOutOfDate(expected, version)
+        if self.desk.store.version(game) != expected:
+            _, past = self._past(game)
+            if is_out_of_date(expected, past):
+                raise PlanOutOfDate(expected, past.version)
 
     def _as_before(self, signed: Any, known: bytes) -> Any:
         """Sent again under its key, a rewind has the seed that was drawn the first time, and the same corrections."""

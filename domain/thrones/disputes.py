@@ -25,7 +25,7 @@ DISPUTES: tuple[DisputeOption, ...] = (
     DisputeOption(
         "appeal-window",
         "how far back an appeal may reach",
-        {"0": "to any entry", "N": "to one of the last N entries"},
+        {"0": "to any entry", "N": "to an entry that fewer than N rulings of the game have followed"},
         "0",
     ),
     DisputeOption(

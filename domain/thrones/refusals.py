@@ -8,7 +8,7 @@ from typing import Any
 from domain.kernel.printing import one_line
 from domain.thrones.facts import STATABLE
 from domain.thrones.notation import short_order
-from domain.thrones.prose import Prose, part_in_words
+from domain.thrones.prose import OUTCOMES, Prose, counted_word, part_in_words
 from domain.thrones.variations import NAMED
 
 Params = Mapping[str, Any]
@@ -184,7 +184,17 @@ SENTENCES: dict[str, Callable[[Prose, Params], str]] = {
     "not-a-fact": lambda p, x: (
         f"This is not a fact that an arbiter can state: {x['problem']}. There are {_names_of_facts()}."
     ),
-    "too-late-to-appeal": lambda p, x: f"Entry {x['entry']} is more than {x['window']} entries old.",
+    "too-late-to-appeal": lambda p, x: (
+        f"It is too late to appeal against entry {x['entry']}: "
+        f"{counted_word(x['window'], 'ruling')} of the game or more have followed it."
+    ),
+    "appealed-already": lambda p, x: f"Your appeal {x['appeal']} against entry {x['entry']} is still open.",
+    "appeal-settled": lambda p, x: (
+        f"Your appeal {x['appeal']} against entry {x['entry']} has been ruled on: {OUTCOMES[x['outcome']]}."
+    ),
+    "too-many-appeals": lambda p, x: (
+        f"Your appeals {_plain(x['appeals'])} are open, and nobody has more than {x['most']} open at once."
+    ),
     "statement-missing": lambda p, x: "An appeal says what is wrong.",
     "opinion-missing": lambda p, x: "A ruling on an appeal comes with an opinion.",
     "rewinds-and-corrections-name-their-appeal": lambda p, x: (

@@ -232,7 +232,7 @@ def lines_of(cards: Sequence[CardDrawn]) -> Iterator[tuple[str, tuple[str, ...]]
     for one in cards:
         where = f"card {one.place} of the {one.deck} deck as entry {one.entry} "
         where += f"shuffled it ({one.occasion})" if one.occasion else "had it"
-        fixed = (f"commitment {one.commitment}",) if one.commitment else ()
+        fixed: tuple[str, ...] = (f"commitment {one.commitment}",) if one.commitment else ()
         if one.salt:
             fixed += (f"salt       {one.salt}", f"body       {one.body}")
         yield f"{one.name}: {where}; {one.proof}.", fixed

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from domain.kernel.arbiter import Past
-from domain.kernel.docket import DOCKET_FACTS, Appeal, AppealRuled, Corrected, CorrectionOffered, Docket, Rewound
+from domain.kernel.docket import DOCKET_FACTS, Appeal, AppealRuled, Corrected, CorrectionOffered, Docket
 from domain.kernel.facts import (
     Answered,
     AnswerSealed,
@@ -237,8 +237,6 @@ def _is_open(past: Past, entry: int, answers: dict[HouseId, Any]) -> bool:
             if isinstance(fact, AnswersOpened):
                 return all(state.hidden.answers.get(house) == answer for house, answer in answers.items())
             if isinstance(fact, AnswerSealed) and fact.player in answers:
-                return False
-            if isinstance(fact, Rewound) and fact.to < entry:
                 return False
             state = evolve(state, fact)
     return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,18 +18,21 @@ from domain.kernel.commands import PassDeadline
 from domain.kernel.docket import Appeal
 from domain.kernel.facts import Answered, AnswersOpened, AnswerTaken
 from domain.kernel.refusal import Refusal
+from domain.thrones import commands as c
 from domain.thrones import facts as f
 from domain.thrones.cases import Case, CaseError, CaseReport, decode_case, run_case
 from domain.thrones.interchange.case_adjudicator import CaseAdjudicator
 from domain.thrones.interchange.case_protocol import Greet, Introduction, Score, introduced, put
 from domain.thrones.opinions import as_case
+from domain.thrones.positions import complete
 from domain.thrones.ruleset import THRONES
 from domain.thrones.start import Start
-from domain.thrones.state import State
+from domain.thrones.state import Force, State
 from tests.domain.games import spec, spec_of_variations
 from tests.domain.rewinds import Book, book_of, played, with_
 from tests.domain.test_rewind_properties import KINDS, moments
 
+CASES = Path(__file__).parents[1] / "cases"
 VARIED = (0, 1, 2, 3, 4, 5, 9, 15)
 """Games of the first edition with three, four and five Houses, of both books, and of variations mixed."""
 
@@ -245,6 +249,57 @@ def test_a_secret_answer_is_told_once_it_is_open() -> None:
     assert run_case(case).passed and case.exact is not None and case.exact.answers == {}
     assert f'"{house}' in json.dumps(msgspec.to_builtins(case.steps[0].do))
     assert not case.exact.charter.seats
+
+
+def test_the_answers_of_others_are_not_in_it_unless_the_ruling_opened_them() -> None:
+    book = planning()
+    book.take(THRONES.decisions(book.now)[0].default)
+    later = opened(book)
+    among, last = exported(ruled_on(later, 3)), exported(ruled_on(later, later.version))
+    assert among.exact is not None and last.exact is not None
+    assert among.exact.answers == among.exact.face_down == {}
+    assert set(last.exact.answers) == set(later.now.houses) - {last.steps[0].do.partition(":")[0]}  # type: ignore[union-attr]  # one line
+    assert set(last.exact.face_down.values()) <= set(last.exact.answers)
+    assert run_case(among).passed and run_case(last).passed
+    again = exported(ruled_on(ruled_on(later, 3), later.version), 2)
+    assert again.exact == last.exact, "an arbiter's book is no part of a position"
+
+
+def test_an_order_that_a_draft_has_laid_for_who_missed_the_deadline_is_told_as_an_answer() -> None:
+    book = planning()
+    while len(THRONES.decisions(book.now)) > 1:
+        book.take(THRONES.decisions(book.now)[0].default)
+    default = THRONES.decisions(book.now)[0].default
+    assert isinstance(default, c.AssignOrders)
+    (one, first), (other, second) = sorted(default.orders.items())[:2]
+    assert first != second
+    book.take(c.AssignOrders(default.house, {one: second, other: first}, draft=True))
+    book.take(PassDeadline(player=default.house, question=book.now.question))
+    case = exported(ruled_on(book, book.version))
+    assert run_case(case).passed and case.steps[0].do and not case.steps[0].deadline
+
+
+def test_where_houses_give_orders_in_turn_those_before_must_be_open() -> None:
+    short = decode_case((CASES / "planning/C131b.json").read_bytes())
+    units = {
+        **short.position.units,
+        "sunspear": Force("martell", {"footman": 1}),
+        "winterfell": Force("stark", {"knight": 1}),
+    }
+    whole = complete(with_(short.position, units=units), short.edition)
+    book = Book()
+    charter = with_(whole.state.charter, chance="seeded")
+    book.take(Start(charter=charter, seed="5a" * 32, position=whole.state, hidden=whole.hidden, reason="a test"))
+    chance = random.Random(0)
+    assert len(book.now.awaited) == 1
+    book.take(any_answer(THRONES.decisions(book.now), chance.randrange))
+    missed = book.version + 1
+    book.take(PassDeadline(player=book.now.awaited[0].player, question=book.now.question))
+    assert "before it are still sealed" in why_not(ruled_on(book, missed))
+    while not any(isinstance(fact, AnswersOpened) for fact in book.facts(book.version)):
+        book.take(any_answer(THRONES.decisions(book.now), chance.randrange))
+    for entry in range(2, book.version + 1):
+        assert run_case(exported(ruled_on(book, entry))).passed, entry
 
 
 def test_one_that_was_replaced_or_taken_back_never_is() -> None:

@@ -15,12 +15,11 @@ from typing import Any
 import msgspec
 
 from api.desk import Desk, LogEntry, NotAllowed
-from api.tokens import Caller
-from domain.kernel.arbiter import Act, Correct, FileAppeal, Past, ReadSecrets, Rewind
+from api.tokens import ORGANISER, Caller
+from domain.kernel.arbiter import Act, Amend, Correct, FileAppeal, Past, ReadSecrets, Rewind, is_out_of_date
 from domain.kernel.docket import (
     AnswerOffered,
     AnswerVoided,
-    AppealRuled,
     Corrected,
     Given,
     PrivilegeUsed,
@@ -35,7 +34,7 @@ from domain.kernel.ruleset import Ruling
 from domain.thrones import facts as f
 from domain.thrones.cases import Case
 from domain.thrones.charter import Charter
-from domain.thrones.diagram import board
+from domain.thrones.diagram import board, not_begun
 from domain.thrones.editions.composed import edition_of
 from domain.thrones.notation import format_answer
 from domain.thrones.opinions import as_case
@@ -47,6 +46,9 @@ from domain.thrones.view import View, view
 from events import codec
 from events.envelope import Receipt, Refused, Stored, encode
 from events.past import Record
+
+MAY_AMEND = "the organiser or an arbiter"
+"""Who may move a game to another engine: what it is ruled by is agreed among all, not a matter of a dispute alone."""
 
 HOLDS_BACK = "What is asked anew holds back all that is offered later; once it is answered, the rest is offered again."
 """Why a plan cannot tell yet what becomes of the answers behind one that is asked anew."""
@@ -67,7 +69,7 @@ Ruled = Callable[[Receipt], Any]
 
 
 class PlanOutOfDate(Exception):
-    """The record has grown since a plan was made; nothing was recorded."""
+    """Something has been ruled on since a plan was made; nothing was recorded."""
 
     def __init__(self, expected: int, version: int) -> None:
         super().__init__(f"The plan was made for version {expected}, and the record has {version} entries by now.")
@@ -164,12 +166,14 @@ class Bench:
 
     # Who may
 
-    def check(self, game: str, caller: Caller) -> None:
+    def check(self, game: str, caller: Caller, needed: str = "an arbiter") -> None:
         """Raise unless the caller may do an arbiter's work in a game."""
         if not caller.is_arbiter:
-            raise NotAllowed("an arbiter")
+            raise NotAllowed(needed)
         state: State = self.desk.line(game).state
         self.check_seat(state, caller.plays)
+        if caller.name:  # a token may be older than the names that are reserved
+            self.check_name(self.desk.agreed(game), caller.name, caller.plays)
 
     @staticmethod
     def check_seat(state: State, seat: str) -> None:
@@ -383,11 +387,14 @@ class Bench:
         key: str = "",
         correlation: str = "",
     ) -> Receipt:
-        """Take an arbiter's act in. ``expected`` is the version that it was planned for; PlanOutOfDate if it is not.
+        """Take an arbiter's act in; the organiser may amend. PlanOutOfDate if things changed since ``expected``.
 
         Whoever comes in between the check and the ruling makes it a refused entry.
         """
-        self.check(game, caller)
+        if not isinstance(command, Amend):
+            self.check(game, caller)
+        elif caller.role != ORGANISER:
+            self.check(game, caller, MAY_AMEND)
         signed = self._signed(game, caller, command)
         if not getattr(signed, "reason", "given").strip():
             raise Refusal("reason-missing")
@@ -408,9 +415,10 @@ class Bench:
         )
 
     def _check_version(self, game: str, expected: int) -> None:
-        version = self.desk.store.version(game)
-        if version != expected:
-            raise PlanOutOfDate(expected, version)
+        if self.desk.store.version(game) != expected:
+            _, past = self._past(game)
+            if is_out_of_date(expected, past):
+                raise PlanOutOfDate(expected, past.version)
 
     def _as_before(self, signed: Any, known: bytes) -> Any:
         """Sent again under its key, a rewind has the seed that was drawn the first time, and the same corrections."""
@@ -443,18 +451,8 @@ class Bench:
         if appeal is None:
             known = [one.number for one in state.docket.appeals]
             raise Refusal("no-such-appeal", unknown=True, appeal=number, known=known)
-        ruled: tuple[Fact, ...] = ()
-        for entry in range(appeal.against, past.version + 1):
-            if any(isinstance(fact, AppealRuled) and fact.number == number for fact in past.facts(entry)):
-                ruled = past.facts(entry)
-        return as_case(
-            game=game,
-            appeal=appeal,
-            before=past.state(appeal.against - 1),
-            disputed=past.facts(appeal.against),
-            ruled=ruled,
-            source=f"opinion on appeal {number} of game {game}, entry {appeal.against}",
-        )
+        source = f"opinion on appeal {number} of game {game}, entry {appeal.against}"
+        return as_case(game=game, appeal=appeal, past=past, source=source)
 
     def told(self, game: str, stored: Stored) -> LogEntry:
         """The entry that answers an act, for whoever sent it: also why it was refused, where that is sealed."""
@@ -514,7 +512,7 @@ def picture(found: Perspective) -> str:
     """A perspective as text: the board as the House saw it, then what it could not see."""
     state = found.known.position
     if not state.charter.edition:
-        return "The game has not begun."
+        return not_begun(state)
     game = THRONES.rules_of(state).game(state)
     prose = Prose(game.edition)
     hidden = found.hidden

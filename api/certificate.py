@@ -16,8 +16,9 @@ from typing import Any
 import msgspec
 
 from api.desk import Desk, LogEntry, NoSuchVersion, StruckOut
+from api.provenance import CardDrawn, cards_drawn, lines_of, occasion_of, seed_of
 from api.tokens import Caller
-from domain.kernel.chance import commitment, shuffled
+from domain.kernel.chance import commitment
 from domain.kernel.facts import Answered, AnswerSealed, Fact, SeedOpened
 from domain.kernel.printing import one_line, printable
 from domain.thrones import facts as f
@@ -85,6 +86,7 @@ class Certificate(msgspec.Struct, frozen=True):
     prev: str
     digest: str
     struck: StruckOut | None = None
+    cards: tuple[CardDrawn, ...] = ()
     played_by: str = ""
     """What the table plays otherwise than the second edition as printed."""
 
@@ -103,6 +105,7 @@ def certify(desk: Desk, game: str, caller: Caller, seq: int, at: int | None = No
     charter = desk.agreed(game)
     prose = desk.prose(game)
     read = desk.readable(stored, desk.house_of(now, caller), prose)
+    seeds = _seeds(desk, game) if now.is_disclosed else ()
     return certificate(
         game,
         desk.marked(game, read, desk.struck_out(game, at)),
@@ -110,7 +113,8 @@ def certify(desk: Desk, game: str, caller: Caller, seq: int, at: int | None = No
         prose=prose,
         rulebook=rulebook(),
         boards=(desk.board(game, caller, seq - 1)[1], desk.board(game, caller, seq)[1]),
-        draws=tuple(_draws(desk, stored, after, _seeds(desk, game) if now.is_disclosed else ())),
+        draws=tuple(_draws(desk, stored, after, seeds)),
+        cards=cards_drawn(desk, game, seq, after.docket, read.facts, prose=prose, seeds=seeds, chance=charter.chance),
         state=after,
         charter=charter,
     )
@@ -134,6 +138,7 @@ def certificate(
     rulebook: Mapping[str, Rule],
     boards: tuple[str, str],
     draws: tuple[Draw, ...],
+    cards: tuple[CardDrawn, ...],
     state: State,
     charter: Charter,
 ) -> Certificate:
@@ -157,6 +162,7 @@ def certificate(
         ),
         sums=tuple(_sums(facts, prose)),
         draws=draws,
+        cards=cards,
         happened=entry.sentences,
         before=boards[0],
         after=boards[1],
@@ -238,17 +244,13 @@ def _draws(desk: Desk, stored: Stored, after: State, seeds: tuple[str, ...]) -> 
             yield Draw("a deck", "sealed", part.commitment, "committed to; provable once the seed is open")
             continue
         fact = desk.judge.codec.fact(bytes(part.body), read.v)
-        occasion = (
-            fact.occasion
-            if isinstance(fact, f.DeckShuffled)
-            else f"{fact.deck}/redrawn/{len(after.docket.struck)}"  # as the redraw names it
-        )
+        occasion = occasion_of(fact, read.seq, after.docket)
         told = "the seed that it was drawn from has not been opened"
         if after.charter.chance == "imposed":
             told = "stated from outside"
-        for seed in seeds:
-            if shuffled(seed, occasion, tuple(sorted(fact.cards))) == fact.cards:
-                told = f"follows from seed {seed}, which was committed to as {commitment(seed)}"
+        seed = seed_of(occasion, fact.cards, seeds)
+        if seed:
+            told = f"follows from seed {seed}, which was committed to as {commitment(seed)}"
         yield Draw(fact.deck, occasion, part.commitment, told, fact.cards, part.salt, bytes(part.body).decode())
 
 
@@ -271,6 +273,9 @@ def as_text(found: Certificate) -> str:
     parts += [_table(one) for one in found.sums]
     if found.draws:
         parts.append("Draws\n" + "\n".join(map(_drawn, found.draws)))
+    if found.cards:
+        rows = [[_wrapped(told), *(f"    {line}" for line in fixed)] for told, fixed in lines_of(found.cards)]
+        parts.append("Cards drawn\n" + "\n".join(line for row in rows for line in row))
     if found.rules:
         parts.append("Rules\n" + "\n".join(_wrapped(f"{rule.id}: {rule.text}") for rule in found.rules))
     parts.append(f"BOARD BEFORE\n{found.before}")

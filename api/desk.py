@@ -26,9 +26,10 @@ from domain.kernel.facts import Fact
 from domain.kernel.refusal import Refusal
 from domain.kernel.shared import SharedSeed
 from domain.thrones import diagram
-from domain.thrones.charter import Arbitration, Charter
+from domain.thrones.charter import Charter
 from domain.thrones.charters import new_charter
 from domain.thrones.commands import HouseAnswer
+from domain.thrones.disputes import arbitration_of
 from domain.thrones.edition import Edition
 from domain.thrones.editions.composed import edition_of
 from domain.thrones.facts import GatheringBegan, RoundBegan
@@ -218,7 +219,7 @@ class Desk:
         Raises Refusal for a charter that cannot be played, GameExists, BadGameId, SharedSeedUnknown, SharedSeedClosed.
         """
         charter = _seated(new_charter(edition, players, switches, tables), seats, "stated" if seed else chance)
-        charter = msgspec.structs.replace(charter, arbitration=_arbitration(arbitration or {}))
+        charter = msgspec.structs.replace(charter, arbitration=arbitration_of(arbitration or {}))
         check_charter(charter)
         game = game or secrets.token_hex(6)
         if shared:
@@ -492,7 +493,7 @@ class Desk:
         """The version and the board as text, as far as the caller may see it."""
         version, seen = self.view(game, caller, at)
         if not seen.position.charter.edition:
-            return version, "The game has not begun."
+            return version, diagram.not_begun(seen.position)
         return version, diagram.board(THRONES.rules_of(seen.position).game(seen.position), seen)
 
     def decisions(self, game: str) -> tuple[State, tuple[Decision[Any], ...]]:
@@ -592,14 +593,6 @@ def _seated(charter: Charter, seats: Mapping[str, str] | None, chance: str) -> C
     given = dict(seats) if seats is not None else {secrets.token_hex(4): house for house in charter.houses}
     check_seats(given)
     return msgspec.structs.replace(charter, seats=given, chance=chance)
-
-
-def _arbitration(said: Mapping[str, Any]) -> Arbitration:
-    """What is agreed about disputes; words for numbers and for yes and no are taken, too."""
-    try:
-        return msgspec.convert(dict(said), Arbitration, strict=False)
-    except msgspec.ValidationError as error:
-        raise Refusal("unknown-switch", unknown=True, problem=str(error)) from error
 
 
 def _seen(seen: int | None, current: int) -> int:

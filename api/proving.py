@@ -94,6 +94,7 @@ def prove(
         report = verify_export(judge, lines, progress)
         if report.disagreement is not None:
             findings.append(_finding(report.disagreement))
+        remarks += [f"{str(one)[:1].upper()}{str(one)[1:]}." for one in report.elsewhere]
     else:
         damage = verify_chain(lines)
         if damage is not None:

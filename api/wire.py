@@ -343,7 +343,7 @@ class OpinionOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class AmendOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Move the game to the rules engine of this server."""
+    """Move the game to the rules engine of this server: ``1`` as charters write it, or ``thrones/1``."""
 
     engine: str
     reason: str

@@ -2,6 +2,9 @@
 
 The chain shows that nobody touched the bytes since they were written. Ruling again shows that the bytes are
 right, whoever wrote them: a forged fact is found even when the whole chain was computed anew.
+
+Only the version of the engine that ruled on an entry can rule on it again. Of what others have ruled, the chain, the
+submissions, the digests and the positions are checked, and the report says where that is so.
 """
 
 from __future__ import annotations
@@ -36,7 +39,11 @@ class Disagreement(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """What a verification found. ``entries`` and ``facts`` count what was confirmed; ``origin`` is that of a fork."""
+    """What a verification found. ``entries`` and ``facts`` count what was confirmed; ``origin`` is that of a fork.
+
+    ``elsewhere`` are the entries that another version of the engine has ruled on: their bytes, digests and positions
+    hold, but whether they were ruled rightly only that version can tell.
+    """
 
     entries: int
     facts: int
@@ -44,10 +51,30 @@ class Report(msgspec.Struct, frozen=True):
     engines: tuple[str, ...]
     disagreement: Disagreement | None
     origin: Origin | None = None
+    elsewhere: tuple[Elsewhere, ...] = ()
 
     @property
     def is_confirmed(self) -> bool:
         return self.disagreement is None
+
+
+class Elsewhere(msgspec.Struct, frozen=True):
+    """Entries in a row that were ruled by another version of the engine, and were not adjudicated again."""
+
+    first: int
+    last: int
+    engine: str
+
+    def __str__(self) -> str:
+        if self.first == self.last:
+            return (
+                f"entry {self.first} was ruled by {self.engine} and was not adjudicated again here; "
+                "verify it with that version"
+            )
+        return (
+            f"entries {self.first}–{self.last} were ruled by {self.engine} and were not adjudicated again here; "
+            "verify them with that version"
+        )
 
 
 class _Disagrees(Exception):
@@ -73,6 +100,7 @@ class Verifier:
         self.kept: list[Stored] = []
         self.past = Record(judge, lambda after, upto: iter(self.kept[after:upto]))
         self.engines: set[str] = set()
+        self.elsewhere: list[Elsewhere] = []
 
     def add(self, stored: Stored) -> None:
         """Check the next entry; raises when it disagrees."""
@@ -84,9 +112,13 @@ class Verifier:
         if not self.pepper or raw is None:
             raise _Disagrees(seq, "sealed parts", "they are closed; of a redacted record only the chain can be checked")
         self._check_inbox(entry, raw)
-        ruled = self._ruled_again(entry, raw)
-        self._compare(seq, entry, stored, ruled)
-        self.line = self._folded(seq, entry, stored)
+        if entry.engine == self.judge.engine:
+            self._compare(seq, entry, stored, self._ruled_again(entry, raw))
+            self.line = self._folded(seq, entry, stored)
+        else:
+            self.line = self._folded(seq, entry, stored)
+            self._check_engine(entry)
+            self._note_elsewhere(entry)
         self.kept.append(stored)
         self.facts += len(entry.facts)
         self.engines.add(entry.engine)
@@ -109,6 +141,20 @@ class Verifier:
         if self.inbox:
             return f"submission {entry.inbox}, which it answers, is missing; the others are {_spans(self.inbox)}"
         return "all submissions are missing: a whole record has, before its entries, what each of them answers"
+
+    def _check_engine(self, entry: Entry) -> None:
+        """Only the engine that was agreed changes anything; so no forger calls another one as his witness."""
+        pinned = self.judge.rules.pinned(self.line.state)
+        if entry.facts and pinned and entry.engine != pinned:
+            detail = f"it was ruled by {entry.engine}, and the game is to be ruled by {pinned}"
+            raise _Disagrees(entry.seq, "engine", detail)
+
+    def _note_elsewhere(self, entry: Entry) -> None:
+        last = self.elsewhere[-1] if self.elsewhere else None
+        if last is not None and (last.engine, last.last + 1) == (entry.engine, entry.seq):
+            self.elsewhere[-1] = msgspec.structs.replace(last, last=entry.seq)
+        else:
+            self.elsewhere.append(Elsewhere(entry.seq, entry.seq, entry.engine))
 
     def _ruled_again(self, entry: Entry, raw: bytes) -> Stored:
         submission = Submission(
@@ -170,6 +216,7 @@ class Verifier:
             engines=tuple(sorted(self.engines)),
             disagreement=disagreement,
             origin=codec.origin_of(self.kept[0]) if self.kept else None,
+            elsewhere=tuple(self.elsewhere),
         )
 
 

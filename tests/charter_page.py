@@ -24,6 +24,7 @@ def tables() -> dict[str, str]:
     return {
         "variations": "\n".join(_switches(lambda name: name not in own)),
         "switches": "\n".join(_switches(lambda name: name in own)),
+        "disputes": "\n".join(_disputes()),
         "assumed": "\n".join(_assumed()),
     }
 
@@ -40,6 +41,16 @@ def _switches(wanted: Callable[[str], bool]) -> Iterator[str]:
             needs = "; ".join(f"`{other}` = {' or '.join(ws)}" for other, ws in one.needs.get(word, {}).items())
             said = ", ".join(preset for preset, chosen in one.presets.items() if chosen == word)
             yield f"| {head} | `{word}` | {means} | {needs} | {said} |"
+            head = ""
+
+
+def _disputes() -> Iterator[str]:
+    yield "| Option | Word | What it means |"
+    yield "| --- | --- | --- |"
+    for one in catalogue().disputes:
+        head = f"**{one.name}**: {one.about}"
+        for word, means in one.readings.items():
+            yield f"| {head} | `{word}` | {means} |"
             head = ""
 
 

@@ -155,7 +155,7 @@ def _run_file(path: Path, known: Mapping[str, frozenset[str]], chapters: list[st
         yield _untried(path, error.strerror or str(error))
     except (CaseError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         yield _untried(path, str(error))
-    except (Refusal, LookupError, TypeError, ValueError) as error:
+    except (Refusal, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
         yield _untried(path, f"{type(error).__name__} {error}")
 
 

@@ -15,7 +15,7 @@ from api.desk import NoSuchVersion
 from api.tokens import Caller
 from domain.kernel.facts import Fact
 from domain.kernel.printing import one_line
-from domain.thrones.diagram import board
+from domain.thrones.diagram import board, not_begun
 from domain.thrones.game import Game
 from domain.thrones.notation import format_answer
 from domain.thrones.prose import Prose
@@ -56,7 +56,7 @@ def picture(seen: View) -> str:
     """A view as text."""
     state = seen.position
     if not state.charter.edition:
-        return "The game has not begun."
+        return not_begun(state)
     rules = THRONES.rules_of(state)
     return board(Game(rules, state, rules.edition), seen)
 

@@ -38,8 +38,10 @@ from events.bundle import is_bundle
 from events.errors import SharedSeedExists
 from events.evidence import Finding, Note
 from events.export import export_game
-from events.notes import Verifier
+from events.notes import NoteInvalid, Verifier
 from events.verify import Report, verify_store
+
+KEY_FORM = "NAME+0123abcd+BASE64"
 
 
 def verify(
@@ -77,13 +79,25 @@ def verify(
                 report = verify_store(desk.store, desk.judge, game, progress)
             if report.disagreement is not None:
                 _disagree(game, report)
-            kept = [Note(f"checkpoint {one.size} of the store", one.note) for one in desk.store.checkpoints(game)]
+            kept = [Note(f"Checkpoint {one.size} of the store", one.note) for one in desk.store.checkpoints(game)]
             proof = prove(list(export_game(desk.store, game)), notes, keys, None, kept)
     _conclude(out, game, proof)
 
 
 def _key(text: str) -> Verifier:
-    return Verifier.parse(Path(text).read_text(encoding="utf-8") if Path(text).is_file() else text)
+    """A key by itself, or in a file."""
+    path = Path(text)
+    if path.is_file():
+        try:
+            return Verifier.parse(path.read_text(encoding="utf-8"))
+        except NoteInvalid as error:
+            raise usage(f"The file {text} holds no key: {error.why}.") from error
+    try:
+        return Verifier.parse(text)
+    except NoteInvalid as error:
+        if "+" in text:
+            raise usage(f"{text!r} is no key: {error.why}.") from error
+        raise usage(f"There is no file {text}, and a key looks like {KEY_FORM}.") from error
 
 
 def _conclude(out: Out, game: str, proof: Proof) -> None:
@@ -97,7 +111,12 @@ def _conclude(out: Out, game: str, proof: Proof) -> None:
             message = f"The record is damaged. {first.detail}"
         raise Failure(DISAGREES, "disagreement", message, **told)
     if proof.report is not None:
-        out.say(f"{game}: confirmed. {proof.entries} entries with {proof.report.facts} facts come out the same.")
+        elsewhere = sum(one.last - one.first + 1 for one in proof.report.elsewhere)
+        if elsewhere:
+            again = proof.entries - elsewhere
+            out.say(f"{game}: the record of {proof.entries} entries holds; {again} of them come out the same.")
+        else:
+            out.say(f"{game}: confirmed. {proof.entries} entries with {proof.report.facts} facts come out the same.")
         out.say(f"head {proof.head}, ruled by {', '.join(proof.report.engines) or 'nobody'}")
     else:
         out.say(f"{game}: the chain of {proof.entries} entries holds, head {proof.head}.")
@@ -121,8 +140,10 @@ def _disagree(game: str, report: Report, proof: Proof | None = None) -> None:
 
 
 def _sentence(found: Finding) -> str:
-    where = f"entry {found.entry}" if found.name == "record" and found.entry else found.name
-    return f"{where[:1].upper()}{where[1:]} disagrees ({found.what}): {found.detail}."
+    where = found.name  # a file, or a part of a bundle: its name stays as it is
+    if found.name == "record":
+        where = f"Entry {found.entry}" if found.entry else "The record"
+    return f"{where} disagrees ({found.what}): {found.detail}."
 
 
 def _document(game: str, proof: Proof) -> dict[str, Any]:

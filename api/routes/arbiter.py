@@ -9,7 +9,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from api import wire
-from api.bench import Bench, PlanOfCorrection, PlanOfRewind
+from api.bench import MAY_AMEND, Bench, PlanOfCorrection, PlanOfRewind
 from api.dependencies import (
     answer,
     body_of,
@@ -34,6 +34,7 @@ from api.tokens import ARBITER, ORGANISER, Caller
 from domain.kernel.arbiter import Amend, Correct, Rewind, RuleOnAppeal
 from domain.thrones.cases import Case
 from domain.thrones.prose import Prose
+from domain.thrones.ruleset import THRONES
 from domain.thrones.state import State
 from events.envelope import Receipt, Refused, number_of
 
@@ -288,12 +289,17 @@ async def rule_on_appeal(request: Request, game: str) -> Response:
 
 @router.post(
     "/games/{game}/amend",
-    openapi_extra=_acting("Move a running game to the rules engine of this server", wire.AmendOrder),
+    openapi_extra=_acting(
+        "Move a running game to the rules engine of this server",
+        wire.AmendOrder,
+        "of the organiser, an arbiter or the operator",
+    ),
 )
 async def amend(request: Request, game: str) -> Response:
-    """With a reason; from the next entry on."""
-    caller, order = await _order(request, game, wire.AmendOrder, ARBITERS, "an arbiter")
-    return await _act(request, game, caller, Amend(engine=order.engine, reason=order.reason), seen_of(request, None))
+    """With a reason; from the next entry on. ``engine`` is as in the charter (``1``) or in entries (``thrones/1``)."""
+    caller, order = await _order(request, game, wire.AmendOrder, (ORGANISER, *ARBITERS), MAY_AMEND)
+    engine = order.engine if "/" in order.engine else f"{THRONES.name}/{order.engine}"
+    return await _act(request, game, caller, Amend(engine=engine, reason=order.reason), seen_of(request, None))
 
 
 async def _act(
@@ -314,7 +320,7 @@ async def _act(
     openapi_extra=_acting("Appeal against the ruling of an entry", wire.AppealOrder, "of a seat"),
 )
 async def appeal(request: Request, game: str) -> Response:
-    """Within the window of the charter. The game stands still until it is ruled on."""
+    """Within the window of the charter, three of a seat open at once. The game stands still until it is ruled on."""
     caller, order = await _order(request, game, wire.AppealOrder, ("seat",), "a seat")
     key, correlation = key_of(request), request.state.correlation
 

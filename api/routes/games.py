@@ -33,6 +33,7 @@ from api.errors import Edge
 from api.importing import take_in
 from api.openapi import AT, IF_NONE_MATCH, KEY, PREFER, Header, describe
 from api.tokens import ORGANISER
+from domain.thrones.disputes import arbitration_of
 from domain.thrones.state import State
 from events.bundle import BundleDamaged
 from events.errors import FileDamaged, RecordDamaged
@@ -62,7 +63,10 @@ async def create_game(request: Request) -> Response:
     """The operator creates a game. With an idempotency key and no id of its own, a repetition meets the first game."""
     desk = desk_of(request)
     check_operator(desk, token_of(request))
-    order = wire.strictly(decoded(await body_of(request)), wire.GameOrder)
+    raw = decoded(await body_of(request))
+    if isinstance(raw, dict) and isinstance(raw.get("arbitration"), dict):
+        arbitration_of(raw["arbitration"])  # what is unknown there is told with what there is
+    order = wire.strictly(raw, wire.GameOrder)
     created = await run_in_threadpool(_create, desk, order, key_of(request))
     request.state.game = created.game
     seconds = wait_of(request)

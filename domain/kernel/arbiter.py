@@ -14,19 +14,30 @@ from domain.kernel.decision import Answer
 from domain.kernel.docket import (
     AppealFiled,
     AppealRuled,
+    Docket,
     EngineAmended,
+    InDoubt,
     Outcome,
     PrivilegeUsed,
     Read,
     SecretsRead,
     SecretsReadOpened,
 )
-from domain.kernel.facts import Fact
+from domain.kernel.facts import AnswerSealed, AnswerTaken, Awaiting, DraftKept, Fact
 from domain.kernel.procedure import Procedure
 from domain.kernel.refusal import Refusal
 from domain.kernel.ruleset import Game, Ruleset, State
 
 S = TypeVar("S", bound=State)
+
+MOST_APPEALS = 3
+"""How many appeals of one player may be open at once."""
+
+QUIET: tuple[type[Fact], ...] = (PrivilegeUsed, SecretsRead, DraftKept, AnswerTaken, AnswerSealed)
+"""Facts that change nothing which a plan rests on, as long as nobody else is awaited after them."""
+
+OF_THE_DOCKET: tuple[type[Fact], ...] = (AppealFiled, AppealRuled, InDoubt, EngineAmended, SecretsReadOpened)
+"""Facts that say something about the game, and leave it as it is."""
 
 OPTIONS = "options"
 """What differs between two footprints of an answer that was chosen from something else."""
@@ -168,22 +179,73 @@ class ReadSecrets(Command, frozen=True, tag="read-secrets"):
     why: str
 
 
+def changes(past: Past, entry: int) -> bool:
+    """Whether an entry changed anything that a plan of an arbiter rests on.
+
+    Refused entries and reads of secrets change nothing, nor does a draft, or who replaces his sealed answer: what
+    becomes of it depends on nothing that it says. So nobody can keep a plan from being applied by sending such entries.
+    """
+    facts = [fact for fact in past.facts(entry) if not isinstance(fact, QUIET)]
+    if not facts:
+        return False
+    now, *others = facts
+    if others or not isinstance(now, Awaiting):
+        return True
+    before = past.state(entry - 1)
+    return (now.frames, now.question, now.awaited) != (before.frames, before.question, before.awaited)
+
+
+def is_of_play(past: Past, entry: int) -> bool:
+    """Whether an entry changed something of the game itself: an answer, a deadline, a rewind, a correction."""
+    return changes(past, entry) and not all(isinstance(fact, OF_THE_DOCKET) for fact in past.facts(entry))
+
+
+def is_out_of_date(expected: int, past: Past) -> bool:
+    """Whether something has changed since a version."""
+    if expected > past.version or expected < 0:
+        return True
+    return any(changes(past, entry) for entry in range(expected + 1, past.version + 1))
+
+
 def check_version(expected: int | None, past: Past) -> None:
     """Whoever was quicker, an arbiter or a player, has changed what this act was planned for."""
-    if expected is not None and expected != past.version:
+    if expected is not None and is_out_of_date(expected, past):
         raise Refusal("plan-out-of-date", expected=expected, version=past.version)
 
 
-def file_appeal(game: Game[S], command: FileAppeal, past_version: int, window: int) -> None:
-    """A player appeals within the charter's window, counted in entries (0: no limit)."""
-    if not 1 <= command.against <= past_version:
-        raise Refusal("no-such-entry", unknown=True, entry=command.against, last=past_version)
-    if window and past_version - command.against >= window:
+def file_appeal(game: Game[S], command: FileAppeal, past: Past, window: int) -> None:
+    """A player appeals within the charter's window, counted in rulings of the game that followed (0: no limit)."""
+    if not 1 <= command.against <= past.version:
+        raise Refusal("no-such-entry", unknown=True, entry=command.against, last=past.version)
+    if window and _is_over(command.against, past, window):
         raise Refusal("too-late-to-appeal", entry=command.against, window=window)
     if not command.statement.strip():
         raise Refusal("statement-missing")
+    _check_earlier(game.state.docket, command)
     number = len(game.state.docket.appeals) + 1
     game.emit(AppealFiled(number=number, against=command.against, player=command.house, statement=command.statement))
+
+
+def _is_over(against: int, past: Past, window: int) -> bool:
+    followed = 0
+    for entry in range(past.version, against, -1):
+        followed += is_of_play(past, entry)
+        if followed >= window:
+            return True
+    return False
+
+
+def _check_earlier(docket: Docket, command: FileAppeal) -> None:
+    """Nobody disputes the same twice, or everything at once."""
+    own = [appeal for appeal in docket.appeals if appeal.player == command.house]
+    for appeal in own:
+        if appeal.against == command.against and appeal.outcome is None:
+            raise Refusal("appealed-already", entry=command.against, appeal=appeal.number)
+        if appeal.against == command.against and appeal.outcome in ("declined", "upheld"):
+            raise Refusal("appeal-settled", entry=command.against, appeal=appeal.number, outcome=appeal.outcome)
+    still = [appeal.number for appeal in own if appeal.outcome is None]
+    if len(still) >= MOST_APPEALS:
+        raise Refusal("too-many-appeals", appeals=still, most=MOST_APPEALS)
 
 
 def rule_on_appeal(game: Game[S], command: RuleOnAppeal) -> None:

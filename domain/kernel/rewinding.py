@@ -301,10 +301,10 @@ def _state(ruleset: ArbitersRuleset[S], game: Game[S], facts: tuple[Fact, ...], 
             raise Refusal("cannot-be-stated", fact=number, problem=str(error)) from error
     try:
         problems = ruleset.problems(game.state)
-        if unseen:
-            _void_answers(ruleset, game, asked)
-        else:
+        if not unseen:
             _void_illegal(ruleset, game)
+        elif not problems:
+            _void_answers(ruleset, game, asked)
     except BROKEN as error:
         raise Refusal("impossible-position", problems=[f"the rules fail in it ({type(error).__name__})"]) from error
     if problems:

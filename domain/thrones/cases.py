@@ -21,9 +21,10 @@ from domain.thrones import facts as f
 from domain.thrones.edition import Edition
 from domain.thrones.editions.composed import edition_of
 from domain.thrones.evolve import EVOLVERS, redacted
+from domain.thrones.game import Game
 from domain.thrones.notation import Lexicon, NotationError, lexicon, parse
 from domain.thrones.positions import Completed, Partial, PositionError, complete
-from domain.thrones.ruleset import THRONES
+from domain.thrones.ruleset import THRONES, ThronesOf, check_charter
 from domain.thrones.start import Start
 from domain.thrones.state import State
 from domain.thrones.variations import PRESETS
@@ -114,6 +115,7 @@ class Case(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
 
     ``edition`` names the preset that its table began from; the position says what is played otherwise.
     With ``set_up`` the game begins with its set-up instead; of the position Houses, the charter's part and decks count.
+    ``exact`` is a whole ``position/1`` instead, with its stack of procedures and its hidden part: nothing is completed.
     ``number`` is its place in the suite for ever (0: it is no part of it), ``section`` the number of the heading of
     the specification that ``chapter`` is a word for.
     """
@@ -128,6 +130,7 @@ class Case(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     edition: str = "second-edition"
     position: Partial = Partial()
     set_up: bool = False
+    exact: State | None = None
     begin: Expect = Expect()
     note: str = ""
     number: int = 0
@@ -167,10 +170,16 @@ def try_case(case: Case) -> CaseReport:
     return _Run(msgspec.structs.replace(case, rules=())).run()
 
 
+def holds(case: Case, expect: Expect, moment: Moment) -> bool:
+    """Whether our own engine agrees with an expectation in every part, rules included."""
+    return all(not problem for _, problem in _Run(case).compare(expect, moment))
+
+
 def moments_of(case: Case, whole: Completed) -> Iterator[Moment]:
     """What our own engine makes of a case that has been checked: its beginning and every step, compared with nothing.
 
-    Raises :class:`Disagreement` when an answer that must be accepted is refused.
+    Raises :class:`Disagreement` when an answer that must be accepted is refused, :class:`PositionError` when the rules
+    cannot go on.
     """
     return _Run(case).moments(whole)
 
@@ -218,8 +227,42 @@ def goes_on(state: State, fact: Fact) -> bool:
     return isinstance(fact, f.RoundBegan) or (isinstance(fact, f.UnitsStoodUp) and state.step == "march")
 
 
+def stand(case: Case) -> Completed:
+    """The whole position of a case: completed, or the exact one. Raises :class:`PositionError`."""
+    if case.exact is None:
+        return complete(case.position, case.edition)
+    return exactly(case.exact, case.edition)
+
+
+def exactly(position: State, preset: str) -> Completed:
+    """A position of which nothing is left to complete. Raises :class:`PositionError` for one that cannot be."""
+    try:
+        check_charter(position.charter)
+        edition = edition_of(position.charter)
+        Game(ThronesOf(edition), position, edition).stack()
+    except (Refusal, LookupError, ValueError) as error:
+        raise PositionError(f"the exact position names what there is not: {error}") from error
+    if position.charter.edition != preset or position.charter.chance != "imposed":
+        raise PositionError(f"the exact position is of no game of {preset} with imposed chance")
+    return Completed(redacted(position), position.hidden, ())
+
+
 def begin(whole: Completed, *, set_up: bool = False) -> Moment:
-    """The beginning of a case: the position that was stated, and what the rules make of it before anybody is asked."""
+    """The beginning of a case: the position that was stated, and what the rules make of it before anybody is asked.
+
+    Raises :class:`PositionError` when the rules cannot go on from there.
+    """
+    try:
+        return _begun(whole, set_up)
+    except BROKEN as error:
+        raise PositionError(f"the game cannot go on from that position: {type(error).__name__} {error}") from error
+
+
+BROKEN = (AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+"""How rules end that come upon a position which no game leads to."""
+
+
+def _begun(whole: Completed, set_up: bool) -> Moment:
     blank = THRONES.blank()
     charter = whole.state.charter
     if set_up:
@@ -248,9 +291,11 @@ class _Run:
 
     def run(self) -> CaseReport:
         try:
-            whole = complete(self.case.position, self.case.edition)
+            return self._run(stand(self.case))
         except PositionError as error:
             raise CaseError(f"{self.case.id}: {error}") from error
+
+    def _run(self, whole: Completed) -> CaseReport:
         moments: list[Moment] = []
         failed = ""
         try:
@@ -272,7 +317,16 @@ class _Run:
         )
 
     def moments(self, whole: Completed) -> Iterator[Moment]:
-        """The beginning, and every step."""
+        """The beginning, and every step. Raises :class:`PositionError` when the rules cannot go on."""
+        try:
+            yield from self._moments(whole)
+        except (PositionError, CaseError):
+            raise
+        except BROKEN as error:
+            problem = f"the game cannot go on from that position: {type(error).__name__} {error}"
+            raise PositionError(problem) from error
+
+    def _moments(self, whole: Completed) -> Iterator[Moment]:
         moment = self._seen(begin(whole, set_up=self.case.set_up))
         yield moment
         for step in self.case.steps:
@@ -327,12 +381,12 @@ class _Run:
     def _agree(self, number: int, expect: Expect, moment: Moment) -> None:
         """Raise at the first thing that does not hold."""
         where = f"step {number}" if number else "begin"
-        for what, problem in self._compare(expect, moment):
+        for what, problem in self.compare(expect, moment):
             if problem:
                 raise Disagreement(f"{where}: {what}: {problem}")
             self.agreed.append(f"{where}: {what}")
 
-    def _compare(self, expect: Expect, moment: Moment) -> Iterator[tuple[str, str]]:
+    def compare(self, expect: Expect, moment: Moment) -> Iterator[tuple[str, str]]:
         yield _verdict(expect, moment)
         facts = [plain_fact(fact) for fact in moment.facts]
         yield from in_order(expect.facts, facts)
@@ -383,7 +437,7 @@ class _Run:
     def _exclude(self, moments: Sequence[Moment]) -> None:
         """Every wrong outcome must fail somewhere."""
         for excluded in self.case.excludes:
-            if all(not problem for _, problem in self._compare(excluded.expect, moments[excluded.step])):
+            if all(not problem for _, problem in self.compare(excluded.expect, moments[excluded.step])):
                 raise Disagreement(f"step {excluded.step}: the excluded outcome holds: {excluded.wrong}")
             self.agreed.append(f"excluded: {excluded.wrong}")
 
@@ -446,6 +500,8 @@ def check_words(case: Case) -> None:
     """Raise :class:`CaseError` for a case that names what does not exist."""
     if case.edition not in PRESETS:
         raise CaseError(f"{case.id}: unknown edition {case.edition}")
+    if case.exact is not None and (case.set_up or case.position != Partial()):
+        raise CaseError(f"{case.id}: an exact position stands alone, without another and without a set-up")
     for excluded in case.excludes:
         if not 0 <= excluded.step <= len(case.steps):
             raise CaseError(f"{case.id}: there is no step {excluded.step}")

@@ -72,8 +72,8 @@ AS_PRINTED = Variations()
 class Arbitration(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields=True, omit_defaults=True):
     """What was agreed about disputes.
 
-    ``appeal_window`` is how many entries back an appeal may reach (0: any). ``kept_when`` says when a causal
-    rewind keeps an answer: when its footprint is unchanged, or only when all that its author could see is.
+    ``appeal_window`` is how many rulings of the game back an appeal may reach (0: any). ``kept_when`` says when a
+    causal rewind keeps an answer: when its footprint is unchanged, or only when all that its author could see is.
     ``appeal_stops`` says what an open appeal holds up: the whole game, or only decisions that rest on what is in doubt.
     ``arbiter_may_play`` lets a player of the game arbitrate it; ``secrets_log`` says when players see who read
     secrets by privilege.

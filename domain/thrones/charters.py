@@ -9,6 +9,7 @@ import msgspec
 
 from domain.kernel.refusal import Refusal
 from domain.thrones.charter import AS_PRINTED, Charter, Switches, Variations
+from domain.thrones.disputes import DISPUTES, DisputeOption
 from domain.thrones.edition import Assumption
 from domain.thrones.editions.composed import assumptions_of, compose
 from domain.thrones.pieces import HouseId
@@ -184,6 +185,7 @@ class Catalogue(msgspec.Struct, frozen=True):
 
     presets: tuple[PresetTold, ...]
     switches: tuple[SwitchTold, ...]
+    disputes: tuple[DisputeOption, ...]
 
 
 def catalogue() -> Catalogue:
@@ -204,6 +206,7 @@ def catalogue() -> Catalogue:
             )
             for name, one in NAMED.items()
         ),
+        disputes=DISPUTES,
     )
 
 

@@ -31,6 +31,19 @@ def board(game: Game, view: View) -> str:
     return printable("\n\n".join(part for part in parts if part))
 
 
+def not_begun(state: State) -> str:
+    """What there is to say of a game without a board: also whom a seed that is made together waits for."""
+    joint = state.docket.joint
+    if joint is None:
+        return "The game has not begun."
+    missing = [seat for seat in joint.seats if seat not in joint.commitments]
+    what = "is bound to its part of the seed"
+    if joint.closed:
+        missing = sorted({*joint.commitments} - {*joint.shares, *joint.withheld})
+        what = "has opened its part of the seed"
+    return f"The game has not begun. It waits until everybody {what}; missing: {', '.join(missing) or 'nobody'}."
+
+
 def _title(state: State, prose: Prose) -> str:
     origin = state.docket.origin
     fork = f"A fork of {origin.game} at entry {origin.version}: {one_line(origin.purpose)}.\n" if origin else ""

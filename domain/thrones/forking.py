@@ -7,7 +7,7 @@ what they cannot know is drawn anew under the fork's own seed, and secret answer
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -56,7 +56,11 @@ class Memory:
 
     def deck(self, deck: Deck) -> tuple[CardId | None, ...]:
         """The cards of a deck from the top, None for those that are not known."""
-        return tuple(self._names.get(number) for number in self.places.decks.get(deck, ()))
+        return self.named(self.places.decks.get(deck, ()))
+
+    def named(self, numbers: Iterable[int]) -> tuple[CardId | None, ...]:
+        """The cards that lie, or lay, under these numbers, None for those that are not known."""
+        return tuple(self._names.get(number) for number in numbers)
 
     def drawn(self, house: HouseId) -> CardId | None:
         """The unrevealed Tides card of a House, if it is known."""
@@ -194,7 +198,7 @@ def _known(edition: Edition, state: State, memory: Memory, seed: str) -> Hidden:
     if top is not None:
         known["wildling"] = (top, *known.get("wildling", ())[1:])
     decks = {
-        deck: _redrawn(seed, deck, _pool(edition, state, deck), known[deck])
+        deck: _redrawn(seed, deck, pool_of(edition, state, deck), known[deck])
         for deck in sorted(true.decks)
         if deck != "tides"
     }
@@ -214,7 +218,7 @@ def _known(edition: Edition, state: State, memory: Memory, seed: str) -> Hidden:
     )
 
 
-def _pool(edition: Edition, state: State, deck: Deck) -> tuple[CardId, ...]:
+def pool_of(edition: Edition, state: State, deck: Deck) -> tuple[CardId, ...]:
     """What lies in a deck by what everybody can see: used wildling cards go back, Westeros cards lie open."""
     if deck == "wildling":
         return edition.wildling_deck
@@ -233,11 +237,20 @@ def on_the_table(edition: Edition, state: State) -> CardId | None:
 
 def _redrawn(seed: str, deck: Deck, pool: Iterable[CardId], known: tuple[CardId | None, ...]) -> tuple[CardId, ...]:
     """The cards of a pool in a new order, those known in their places."""
+    return laid(pool, known, lambda left: shuffled(seed, f"{deck}/fork", left))
+
+
+def laid(
+    pool: Iterable[CardId],
+    known: Sequence[CardId | None],
+    order: Callable[[Sequence[CardId]], Sequence[CardId]] = tuple,
+) -> tuple[CardId, ...]:
+    """The cards of a pool, those known in their places, the others in ``order``, canonical if none is said."""
     left = sorted(pool)
     places: list[CardId | None] = [None] * len(left)
     for place, card in enumerate(known[: len(places)]):
         if card in left:
             left.remove(card)
             places[place] = card
-    fresh = iter(shuffled(seed, f"{deck}/fork", left))
+    fresh = iter(order(left))
     return tuple(next(fresh) if card is None else card for card in places)

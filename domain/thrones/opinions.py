@@ -1,6 +1,7 @@
 """Opinions as cases (docs/cases.md): a disputed ruling with its position, to try every engine to come with it.
 
-What nobody may see is not written out: the order of the decks is left to the rule of docs/positions.md.
+The position is the exact one. What nobody may see is not written out: what lay face down is in canonical order, except
+for the cards that everybody saw turned up by the ruling; and a secret answer is told once it has been opened.
 """
 
 from __future__ import annotations
@@ -10,116 +11,110 @@ from typing import Any
 
 import msgspec
 
-from domain.kernel.docket import DOCKET_FACTS, Appeal, Corrected, CorrectionOffered
-from domain.kernel.facts import Answered, AnswerSealed, AnswersOpened, AnswerTaken, Awaiting, Fact
-from domain.kernel.refusal import Refusal
-from domain.thrones.cases import Answer, Case, CaseError, Excluded, Expect, Step, plain_fact, run_case
-from domain.thrones.editions.composed import edition_of
-from domain.thrones.notation import format_answer
-from domain.thrones.pieces import TRACKS
-from domain.thrones.positions import STEPS, Fight, Partial, PositionError, Where, changes_from, complete
-from domain.thrones.ruleset import THRONES
-from domain.thrones.start import Start
-from domain.thrones.state import State
-
-COMPARED = (
-    *("round", "units", "garrisons", "neutral", "power_tokens", "orders", "tracks", "tokens", "used", "supply"),
-    *("power", "hands", "discards", "threat", "prohibited", "march", "combat"),
+from domain.kernel.arbiter import Past
+from domain.kernel.docket import DOCKET_FACTS, Appeal, AppealRuled, Corrected, CorrectionOffered, Docket
+from domain.kernel.facts import (
+    Answered,
+    AnswerSealed,
+    AnswersOpened,
+    AnswerTaken,
+    Awaiting,
+    Fact,
+    SeedCommitted,
+    SeedOpened,
 )
-"""Fields on which a position and the case made of it must agree."""
+from domain.kernel.procedure import Collect
+from domain.kernel.refusal import Refusal
+from domain.kernel.ruleset import open_question
+from domain.thrones import facts as f
+from domain.thrones.cases import (
+    Case,
+    CaseError,
+    Excluded,
+    Expect,
+    Step,
+    begin,
+    plain_fact,
+    read_answer,
+    run_case,
+    stand,
+)
+from domain.thrones.charter import Charter
+from domain.thrones.edition import Edition
+from domain.thrones.editions.composed import edition_of
+from domain.thrones.evolve import evolve
+from domain.thrones.forking import Memory, laid, on_the_table, pool_of
+from domain.thrones.notation import format_answer
+from domain.thrones.pieces import CardId, Deck, HouseId
+from domain.thrones.positions import Partial, changes_from
+from domain.thrones.ruleset import THRONES, rules_by
+from domain.thrones.state import Hidden, State
 
-_encode = msgspec.json.Encoder(order="deterministic").encode
+with_ = msgspec.structs.replace
+
+BESIDES = (Awaiting, AnswerTaken, Answered, AnswersOpened, SeedOpened, SeedCommitted)
+"""Public facts that tell nothing of what the rules made of an answer."""
+
+FACE_DOWN = "What lay face down is in canonical order here, but for the cards that the ruling turned up."
 
 
-def as_case(
-    *, game: str, appeal: Appeal, before: State, disputed: Sequence[Fact], ruled: Sequence[Fact], source: str
-) -> Case:
-    """The case of an appeal that was ruled on.
+def as_case(*, game: str, appeal: Appeal, past: Past, source: str) -> Case:
+    """The case of an appeal that was ruled on, out of the record up to now.
 
-    ``before`` is the state before the disputed entry, ``disputed`` are its facts, ``ruled`` those of the ruling on the
-    appeal. Raises Refusal for what cannot be a case.
+    Raises Refusal for what cannot be a case, or not yet.
     """
     if appeal.outcome is None:
         raise Refusal("no-opinion-yet", appeal=appeal.number)
-    if not before.charter.edition:
-        raise Refusal("not-a-case", problem="nothing had been played before that entry")
-    step = _step(before, disputed)
-    found = tuple(_pattern(fact) for fact in _followed(disputed))
-    if not found:
-        raise Refusal("not-a-case", problem="its ruling shows nothing to everybody")
-    stated = tuple(_pattern(fact, rules=False) for fact in _stated(ruled))
-    if stated:
-        expect, wrong = Expect(facts=stated), Excluded(f"what entry {appeal.against} ruled", 1, Expect(facts=found))
-    elif appeal.outcome in ("upheld", "declined"):
-        expect, wrong = Expect(facts=found), Excluded(appeal.statement, 1, Expect(never=found[:1]))
-    else:
-        raise Refusal("not-a-case", problem="the arbiter took it back and stated nothing")
-    case = Case(
+    disputed = past.facts(appeal.against)
+    before: State = past.state(appeal.against - 1)
+    bare = Case(
         id=f"OP-{game}-{appeal.number}",
         title=appeal.opinion or appeal.statement,
         chapter="opinions",
         source=source,
-        rules=tuple(dict.fromkeys(rule for fact in found for rule in fact.get("rules", ()))),
-        steps=(msgspec.structs.replace(step, expect=expect),),
-        excludes=(wrong,),
-        position=partial_of(before),
-        edition=before.charter.edition,
+        rules=(),
+        steps=(),
+        excludes=(),
         note=f"Appeal: {appeal.statement}",
     )
-    _check(case, must_pass=not stated)
-    return case
+    if before.charter.edition:
+        case, found = _played(bare, past, appeal.against, before, tuple(_of_the_game(disputed)))
+    else:
+        case, found = _set_up(bare, [fact for fact in disputed if not isinstance(fact, DOCKET_FACTS)])
+    return _judged(case, appeal, found, _stated(past, appeal))
 
 
-def _check(case: Case, must_pass: bool) -> None:
-    """A ruling that was upheld comes out again; a corrected one is for the engine that is to be mended."""
+def _judged(case: Case, appeal: Appeal, found: Sequence[dict[str, Any]], stated: Sequence[dict[str, Any]]) -> Case:
+    """The case with what must follow: what was ruled, or what the arbiter stated instead."""
+    last = len(case.steps)
+    if stated:
+        expect = Expect(facts=tuple(stated))
+        wrong = Excluded(f"what entry {appeal.against} ruled", last, Expect(facts=tuple(found)))
+    elif appeal.outcome in ("upheld", "declined"):
+        cited = (rule for one in found for rule in one.get("rules", ()))
+        case = with_(case, rules=tuple(dict.fromkeys((*case.rules, *cited))))
+        expect = Expect(facts=tuple(found))
+        wrong = Excluded(appeal.statement, last, Expect(never=tuple(found[:1])))
+    else:
+        raise Refusal("not-a-case", problem="the arbiter took it back and stated nothing that everybody may see")
+    steps = tuple(with_(step, expect=expect) for step in case.steps)
+    case = with_(case, steps=steps, excludes=(wrong,), begin=Expect() if steps else expect)
     try:
         report = run_case(case)
     except CaseError as error:
         raise Refusal("not-a-case", problem=str(error)) from error
-    if must_pass and not report.passed:
+    # One that was corrected is for the engine that is to be mended.
+    if not stated and not report.passed:
         raise Refusal("not-a-case", problem=report.disagreement)
+    return case
 
 
-def _step(before: State, disputed: Sequence[Fact]) -> Step:
-    """What was done: the answers that had to be in, and the one that was ruled on."""
-    for number, fact in enumerate(disputed):
-        if isinstance(fact, DOCKET_FACTS):
-            break
-        if isinstance(fact, Answered) and fact.how in ("given", "default"):
-            return _done((), fact.answer.player, format_answer(fact.answer, with_house=True), fact.how)
-        if isinstance(fact, AnswerTaken) and fact.how in ("given", "default"):
-            if not any(isinstance(later, AnswersOpened) for later in disputed[number:]):
-                raise Refusal("not-a-case", problem="its answer is still sealed")
-            sealed = disputed[number + 1]
-            assert isinstance(sealed, AnswerSealed)
-            others = [one for house, one in sorted(before.hidden.answers.items()) if house != fact.player]
-            earlier = tuple(format_answer(one, with_house=True) for one in others)
-            return _done(earlier, fact.player, format_answer(sealed.answer, with_house=True), fact.how)
-    raise Refusal("not-a-case", problem="nobody had answered anything there")
-
-
-def _done(earlier: tuple[Answer, ...], house: str, text: str, how: str) -> Step:
-    if how == "default" and not earlier:
-        return Step(deadline=house)
-    return Step(do=(*earlier, text)) if earlier else Step(do=text)
-
-
-def _followed(disputed: Sequence[Fact]) -> Iterator[Fact]:
-    """What the rules made of the answer, as far as everybody saw it."""
-    for fact in disputed:
+def _of_the_game(facts: Sequence[Fact]) -> Iterator[Fact]:
+    """What the rules made of a command, up to what an arbiter's hand or its consequences add."""
+    for fact in facts:
         if isinstance(fact, DOCKET_FACTS):
             return
-        if fact.audience is None and not isinstance(fact, Awaiting | AnswerTaken | Answered | AnswersOpened):
-            yield fact
-
-
-def _stated(ruled: Sequence[Fact]) -> Sequence[Fact]:
-    for number, fact in enumerate(ruled, start=1):
-        if isinstance(fact, CorrectionOffered):
-            return ()  # what he had stated before is made again
-        if isinstance(fact, Corrected):
-            return ruled[number : number + fact.count]
-    return ()
+        yield fact
 
 
 def _pattern(fact: Fact, rules: bool = True) -> dict[str, Any]:
@@ -129,87 +124,176 @@ def _pattern(fact: Fact, rules: bool = True) -> dict[str, Any]:
     return {**found, "rules": kept} if rules and kept else found
 
 
-# Positions
+def _stated(past: Past, appeal: Appeal) -> tuple[dict[str, Any], ...]:
+    """The facts that the ruling on an appeal states, as far as everybody may see them."""
+    ruled: Sequence[Fact] = ()
+    for entry in range(appeal.against, past.version + 1):
+        if any(isinstance(fact, AppealRuled) and fact.number == appeal.number for fact in past.facts(entry)):
+            ruled = past.facts(entry)
+    for number, fact in enumerate(ruled, start=1):
+        if isinstance(fact, CorrectionOffered):
+            return ()  # what he had stated before is made again
+        if isinstance(fact, Corrected):
+            facts = ruled[number : number + fact.count]
+            return tuple(_pattern(one, rules=False) for one in facts if one.audience is None)
+    return ()
 
 
-def partial_of(state: State) -> Partial:
-    """A position as a case says it. Raises Refusal where a case cannot stand there."""
-    wanted = _questions(msgspec.structs.replace(state, hidden=msgspec.structs.replace(state.hidden, answers={})))
-    for where in _places(state):
-        partial = partial_at(state, where)
-        try:
-            whole = complete(partial, state.charter.edition)
-            if any(_encode(getattr(whole.state, name)) != _encode(getattr(state, name)) for name in COMPARED):
-                continue
-            start = Start(charter=whole.state.charter, position=whole.state, hidden=whole.hidden, reason="case")
-            begun = THRONES.decide(THRONES.blank(), start).state
-        except (PositionError, Refusal):
-            continue
-        if _questions(begun) == wanted:
-            return partial
-    raise Refusal("not-a-case", problem="a case cannot stand at that moment of the game")
+# From the set-up
 
 
-def _places(state: State) -> Iterator[Where]:
-    for step in STEPS:
-        if step.startswith("combat/") != (state.combat is not None):
-            continue
-        tracks = TRACKS if step == "westeros/clash-of-kings" else ("",)
-        for track in tracks:
-            for last in ("", *state.houses):
-                yield Where(step, last, track)
+def _set_up(bare: Case, disputed: Sequence[Fact]) -> tuple[Case, tuple[dict[str, Any], ...]]:
+    """The case of a game's beginning."""
+    created = next((fact for fact in disputed if isinstance(fact, f.GameCreated)), None)
+    if created is None:
+        raise Refusal("not-a-case", problem="the game had not begun")
+    if any(isinstance(fact, f.PositionStated) for fact in disputed):
+        problem = "with that entry the game took over a position from elsewhere, and the rules decided nothing"
+        raise Refusal("not-a-case", problem=problem)
+    charter = created.charter
+    case = with_(
+        bare, edition=charter.edition, position=Partial(houses=charter.houses, **changes_from(charter)), set_up=True
+    )
+    begun = begin(stand(case), set_up=True).after
+    rules = tuple(dict.fromkeys(rule for one in THRONES.decisions(begun) for rule in one.rules))
+    found = (fact for fact in disputed if fact.audience is None and not isinstance(fact, (*BESIDES, f.GameCreated)))
+    return with_(case, rules=rules), tuple(_pattern(fact) for fact in found)
 
 
-def _questions(state: State) -> bytes:
-    """Who is asked what, with every option; numbers of questions do not count."""
-    return _encode([(one.player, one.kind, one.default, one.options) for one in THRONES.decisions(state)])
+# From a decision
 
 
-def partial_at(state: State, where: Where) -> Partial:
-    """A position that stands at ``where``, every part of it named but the decks."""
-    edition = edition_of(state.charter)
-    table = edition.players(len(state.houses))
-    named = {*state.units, *state.garrisons, *state.neutral, *state.power_tokens, *state.orders}
-    homes = [edition.houses[house].home for house in state.houses]
-    cleared = {*table.neutral_forces, *table.impassable, *homes} - named
-    return Partial(
-        at=where,
-        houses=state.houses,
-        **changes_from(state.charter),
-        round=state.round,
-        units=state.units,
-        empty=tuple(sorted(cleared)),
-        garrisons=state.garrisons,
-        neutral=state.neutral,
-        power_tokens=state.power_tokens,
-        orders=state.orders,
-        tracks=state.tracks,
-        tokens=state.tokens,
-        used=state.used,
-        supply=state.supply,
-        power=state.power,
-        hands=state.hands,
-        discards=state.discards,
-        westeros_discards=state.westeros_discards,
-        westeros_cards=state.westeros_cards,
-        threat=state.threat,
-        prohibited=state.prohibited,
-        fight=_fight(state),
+class Act(msgspec.Struct, frozen=True):
+    """The answer that was ruled on. ``taken`` is the fact that says so; with ``opens`` it was the last secret one."""
+
+    house: HouseId
+    answer: Any
+    how: str
+    taken: Fact
+    opens: bool
+
+
+def _played(
+    bare: Case, past: Past, entry: int, before: State, disputed: Sequence[Fact]
+) -> tuple[Case, tuple[dict[str, Any], ...]]:
+    """The case of an answer."""
+    act = _act(disputed)
+    question = open_question(rules_by(before.charter), before)
+    answers = before.hidden.answers if act.opens else {}
+    if isinstance(question, Collect) and not act.opens:
+        if act.how == "given" and not _is_open(past, entry, {act.house: act.answer}):
+            raise Refusal("not-a-case", problem="its answer is still sealed")
+        if question.in_turn:
+            # The turn is where it is since the others have answered.
+            answers = before.hidden.answers
+            if not _is_open(past, entry, answers):
+                raise Refusal("not-a-case", problem="the answers before it are still sealed")
+    hidden = _hidden(edition_of(before.charter), before, disputed, answers)
+    exact = _exact(before, hidden)
+    asked = next(one for one in THRONES.decisions(exact) if one.player == act.house)
+    found = [fact for fact in disputed if fact.audience is None and not isinstance(fact, BESIDES)]
+    case = with_(
+        bare,
+        edition=exact.charter.edition,
+        exact=exact,
+        steps=(_step(act, exact, asked.default),),
+        rules=asked.rules,
+        note=f"{bare.note} ({FACE_DOWN})",
+    )
+    return case, tuple(_pattern(fact) for fact in found or [act.taken])
+
+
+def _act(disputed: Sequence[Fact]) -> Act:
+    for number, fact in enumerate(disputed):
+        if isinstance(fact, Answered) and fact.how in ("given", "default"):
+            return Act(fact.answer.player, fact.answer, fact.how, fact, opens=False)
+        if isinstance(fact, AnswerTaken) and fact.how in ("given", "default"):
+            sealed = disputed[number + 1]
+            assert isinstance(sealed, AnswerSealed)
+            opens = any(isinstance(later, AnswersOpened) for later in disputed[number:])
+            return Act(fact.player, sealed.answer, fact.how, fact, opens)
+    raise Refusal("not-a-case", problem="nobody had answered anything there")
+
+
+def _step(act: Act, exact: State, default: Any) -> Step:
+    """What was done, as a line of the notation where that says all of it."""
+    if act.how == "default" and (act.answer == default or not act.opens):
+        return Step(deadline=act.house)
+    text = format_answer(act.answer, with_house=True)
+    try:
+        is_read = read_answer(exact, text) == act.answer
+    except CaseError:
+        is_read = False
+    return Step(do=text if is_read else msgspec.to_builtins(act.answer))
+
+
+def _is_open(past: Past, entry: int, answers: dict[HouseId, Any]) -> bool:
+    """Whether secret answers of an entry have left their envelopes since: these ones, and no later ones."""
+    if past.state(past.version).is_disclosed:
+        return True
+    for number in range(entry + 1, past.version + 1):
+        state: State = past.state(number - 1)
+        for fact in past.facts(number):
+            if isinstance(fact, AnswersOpened):
+                return all(state.hidden.answers.get(house) == answer for house, answer in answers.items())
+            if isinstance(fact, AnswerSealed) and fact.player in answers:
+                return False
+            state = evolve(state, fact)
+    return False
+
+
+def _exact(before: State, hidden: Hidden) -> State:
+    """The position without what is no part of it: who sits where, the arbiter's book, chance."""
+    charter = before.charter
+    return with_(
+        before,
+        charter=Charter(
+            charter.edition,
+            charter.houses,
+            charter.switches,
+            chance="imposed",
+            variations=charter.variations,
+            tables=charter.tables,
+        ),
+        face_down={area: house for area, house in before.face_down.items() if house in hidden.answers},
+        docket=Docket(),
+        hidden=hidden,
     )
 
 
-def _fight(state: State) -> Fight | None:
-    combat, march = state.combat, state.march
-    if combat is None:
-        return None
-    return Fight(
-        attacker=combat.attacker,
-        defender=combat.defender,
-        area=combat.area,
-        origin=combat.origin,
-        units=march.units if march is not None else {},
-        winner=combat.winner or "",
-        cards=combat.cards,
-        tides=combat.tides,
-        support=combat.support,
+def _hidden(edition: Edition, before: State, disputed: Sequence[Fact], answers: dict[HouseId, Any]) -> Hidden:
+    """The hidden part as far as the ruling has shown it; the rest is canonical.
+
+    Of the true one it reads only what everybody can tell: which decks there are, who has drawn or seen a card.
+    """
+    true = before.hidden
+    memory = Memory(None)
+    memory.read([f.HiddenStated(hidden=true)])
+    there = memory.places
+    shuffled: dict[Deck, list[tuple[tuple[int, ...], tuple[CardId, ...]]]] = {}
+    for fact in disputed:
+        memory.read([fact])
+        if isinstance(fact, f.DeckShuffled):
+            pile = memory.places.decks[fact.deck], fact.cards
+            shuffled.setdefault(fact.deck, []).append(pile)
+    known = {deck: memory.named(numbers) for deck, numbers in there.decks.items()}
+    turned = on_the_table(edition, before)
+    if turned is not None:
+        known["wildling"] = (turned, *known["wildling"][1:])
+    decks = {deck: laid(pool_of(edition, before, deck), known[deck]) for deck in sorted(there.decks) if deck != "tides"}
+    holders = sorted(there.drawn)
+    tides: tuple[CardId, ...] = ()
+    if "tides" in there.decks:
+        drawn = memory.named(there.drawn[house] for house in holders)
+        tides = laid(edition.tides_deck, (*drawn, *known["tides"]))
+        decks["tides"] = tides[len(holders) : len(holders) + len(known["tides"])]
+    return Hidden(
+        decks=decks,
+        answers=answers,
+        seen=dict.fromkeys(sorted(true.seen), decks.get("wildling", ("",))[0]),
+        tides=dict(zip(holders, tides, strict=False)),
+        stated={
+            deck: tuple(laid(cards, memory.named(numbers)) for numbers, cards in piles)
+            for deck, piles in sorted(shuffled.items())
+        },
     )

@@ -41,7 +41,7 @@ from domain.thrones.procedures.planning_phase import PlanningPhase
 from domain.thrones.procedures.retreat import Retreat
 from domain.thrones.procedures.setup import Play
 from domain.thrones.procedures.support import CallForSupport
-from domain.thrones.procedures.westeros_phase import WesterosPhase
+from domain.thrones.procedures.westeros_phase import WINTER_IS_COMING, WesterosPhase
 from domain.thrones.ruleset import ThronesOf
 from domain.thrones.state import Combat, Force, Hidden, March, PlacedOrder, State
 from domain.thrones.variations import PRESETS, chosen, words_of
@@ -450,8 +450,12 @@ class _Completion:
             cards, needed = {names[1]: card_with(self.edition, ClashOfKingsCard)} | cards, names[1:]
         for deck in needed:
             if deck in cards:
+                if cards[deck] in WINTER_IS_COMING:
+                    raise PositionError(f"{cards[deck]} does not stay open: another card has taken its place")
                 if deck not in self.partial.westeros_cards:
                     pile = list(decks[deck])
+                    if cards[deck] not in pile:
+                        raise PositionError(f"{cards[deck]} cannot lie open: the position has it elsewhere")
                     pile.remove(cards[deck])
                     decks[deck] = tuple(pile)
                 continue
@@ -481,6 +485,12 @@ class _Completion:
             if self.partial.at.step.startswith("combat/"):
                 raise PositionError("where is the combat?")
             return None, None
+        if fight.attacker == fight.defender:
+            raise PositionError(f"{fight.attacker} does not fight against itself")
+        if self.partial.at.step in ("combat/casualties", "combat/retreat") and not fight.winner:
+            raise PositionError(f"who has won the combat? At {self.partial.at.step} that is decided")
+        if fight.winner not in ("", fight.attacker, fight.defender):
+            raise PositionError(f"{fight.winner} cannot win a combat of {fight.attacker} and {fight.defender}")
         area = fight.area or self._embattled(fight)
         origin = fight.origin or self._origin(fight, area)
         units = fight.units
@@ -664,11 +674,15 @@ def _named_houses(partial: Partial) -> set[HouseId]:
 def _check_names(partial: Partial, edition: Edition) -> None:
     if partial.at.step not in STEPS:
         raise PositionError(f"unknown step {partial.at.step}; known are {', '.join(STEPS)}")
-    unknown = sorted(_named_areas(partial) - set(edition.board.areas))
+    supported = set(partial.fight.support) if partial.fight else set()
+    unknown = sorted((_named_areas(partial) | supported) - set(edition.board.areas))
     unknown += sorted((_named_houses(partial) | set(partial.houses)) - set(edition.houses))
     unknown += sorted({unit for units in _named_units(partial) for unit in units if not _is_unit(edition, unit)})
     unknown += sorted({placed.token for placed in partial.orders.values()} - set(edition.tokens))
-    cards = {card for pile in (*partial.hands.values(), *partial.discards.values()) for card in pile}
+    in_play = partial.fight.cards if partial.fight else {}
+    cards = {*in_play.values()} | {
+        card for pile in (*partial.hands.values(), *partial.discards.values()) for card in pile
+    }
     unknown += sorted(cards - set(edition.cards))
     unknown += sorted(set(partial.tracks) - set(TRACKS)) + sorted({*partial.tokens, *partial.used} - _TOKENS)
     named = {*partial.decks, *partial.stated, *partial.westeros_discards, *partial.westeros_cards}

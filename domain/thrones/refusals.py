@@ -8,7 +8,7 @@ from typing import Any
 from domain.kernel.printing import one_line
 from domain.thrones.facts import STATABLE
 from domain.thrones.notation import short_order
-from domain.thrones.prose import Prose, part_in_words
+from domain.thrones.prose import OUTCOMES, Prose, counted_word, part_in_words
 from domain.thrones.variations import NAMED
 
 Params = Mapping[str, Any]
@@ -176,12 +176,25 @@ SENTENCES: dict[str, Callable[[Prose, Params], str]] = {
     "must-redraw": lambda p, x: "The seed is open already, so a rewind needs a new one: the draws are known.",
     "no-such-correction": lambda p, x: f"No correction of entry {_plain(x['entries'])} is there to be made again.",
     "nothing-stated": lambda p, x: "A correction states at least one fact.",
-    "cannot-be-stated": lambda p, x: f"Fact {x['fact']} of the correction does not fit the position: {x['problem']}.",
+    "cannot-be-stated": lambda p, x: (
+        f"Fact {x['fact']} of the correction does not fit the position: "
+        f"{x['problem'] or 'what it changes is not there'}."
+    ),
     "impossible-position": lambda p, x: f"The corrected position is impossible: {_plain(x['problems'])}.",
     "not-a-fact": lambda p, x: (
         f"This is not a fact that an arbiter can state: {x['problem']}. There are {_names_of_facts()}."
     ),
-    "too-late-to-appeal": lambda p, x: f"Entry {x['entry']} is more than {x['window']} entries old.",
+    "too-late-to-appeal": lambda p, x: (
+        f"It is too late to appeal against entry {x['entry']}: "
+        f"{counted_word(x['window'], 'ruling')} of the game or more have followed it."
+    ),
+    "appealed-already": lambda p, x: f"Your appeal {x['appeal']} against entry {x['entry']} is still open.",
+    "appeal-settled": lambda p, x: (
+        f"Your appeal {x['appeal']} against entry {x['entry']} has been ruled on: {OUTCOMES[x['outcome']]}."
+    ),
+    "too-many-appeals": lambda p, x: (
+        f"Your appeals {_plain(x['appeals'])} are open, and nobody has more than {x['most']} open at once."
+    ),
     "statement-missing": lambda p, x: "An appeal says what is wrong.",
     "opinion-missing": lambda p, x: "A ruling on an appeal comes with an opinion.",
     "rewinds-and-corrections-name-their-appeal": lambda p, x: (
@@ -250,6 +263,10 @@ SENTENCES: dict[str, Callable[[Prose, Params], str]] = {
     "unknown-word": lambda p, x: (
         f"{x['switch']} cannot be “{x['word']}”.{_meant(x)} It is {_or(x['known'])}: {_readings(x['switch'])}."
     ),
+    "unknown-dispute-option": lambda p, x: (
+        f"A charter says nothing about “{x['option']}” of disputes.{_meant(x)} There are {', '.join(x['known'])}."
+    ),
+    "unknown-dispute-word": lambda p, x: f"{x['option']} cannot be “{x['word']}”. It is {_or(x['known'])}.",
     "variations-do-not-fit": _unfit,
     "own-table-unfit": _own_table,
     "wrong-number-of-players": _players,

@@ -314,7 +314,7 @@ class Thrones:
         if isinstance(command, FileAppeal):
             if command.house not in state.houses:
                 raise Refusal("unknown-house", unknown=True, house=command.house, known=list(state.houses))
-            file_appeal(game, command, past.version, state.charter.arbitration.appeal_window)
+            file_appeal(game, command, past, state.charter.arbitration.appeal_window)
         elif isinstance(command, RuleOnAppeal):
             rule_on_appeal(game, command)
         elif isinstance(command, ReadSecrets):

@@ -97,9 +97,15 @@ ACTS = (
 def test_a_seat_and_the_organiser_do_no_arbiters_work(
     rookery: Rookery, game: dict[str, str], act: tuple[str, ...]
 ) -> None:
-    for who in ("alice", "organiser"):
-        assert "needs the token of an arbiter" in rookery.at_once(*act, "--token", game[who], code=3).err
+    needed = "the organiser or an arbiter" if act[0] == "amend" else "an arbiter"
+    for who in ("alice",) if act[0] == "amend" else ("alice", "organiser"):
+        assert f"needs the token of {needed}" in rookery.at_once(*act, "--token", game[who], code=3).err
     assert rookery.at_once("games", "--json").json["games"][0]["version"] == 4
+
+
+def test_the_organiser_may_move_a_game_to_another_engine(rookery: Rookery, game: dict[str, str]) -> None:
+    told = rookery.at_once("amend", "g", "--reason", "agreed", "--token", game["organiser"], "--json").json
+    assert (told["entry"]["command"]["kind"], told["entry"]["command"]["by"]) == ("amend", "organiser")
 
 
 def test_an_arbiter_acts_with_his_token_and_under_his_name(rookery: Rookery, game: dict[str, str]) -> None:
@@ -124,6 +130,10 @@ def test_a_moment_is_an_entry_or_a_time(rookery: Rookery, game: dict[str, str]) 
         assert rookery.at_once("replay", "g", "--to", moment, "--json").json["version"] == 2
         entries = rookery.at_once("log", "g", "--at", moment, "--json").json["entries"]
         assert [one["seq"] for one in entries] == [1, 2]
+    rookery.at_once("rewind", "g", "1", "--version", "4", "--reason", "hindsight")
+    for command in ("show", "log", "why"):
+        told = rookery.at_once(command, "g", *(("--at", "2") if command != "why" else ("2", "--at", "2"))).out
+        assert "hindsight" not in told and "truck out" not in told.lower(), command
     assert "neither the number of an entry nor a time" in rookery.at_once("show", "g", "--at", "noon", code=2).err
     known = rookery.at_once("perspective", "g", "stark", "--at", "2", "--why", "a dispute", "--json").json
     assert known["version"] == 2 and "stark" in known["hidden"]["answers"]

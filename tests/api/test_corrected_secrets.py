@@ -21,9 +21,11 @@ from domain.thrones.ruleset import THRONES
 from events.envelope import encode
 from examples.search import WORDS
 from tests.api.test_noninterference import GAMES, KINDS, Case, position
-from tests.api.twins import Step, Twins
+from tests.api.twins import Side, Step, Twins
 from tests.domain.rewinds import Book
 from tests.domain.test_rewind_properties import random_correction, raw
+
+pytestmark = pytest.mark.slow
 
 SECRETS = ("assign-orders", "influence-bid", "wildling-bid", "house-card", "draft")
 PROHIBITED = ("march-plus-1", "raid", "consolidate", "support", "defense")
@@ -83,7 +85,6 @@ def told(book: Book, command: Any) -> tuple[Any, ...]:
     return tuple(found)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", SECRETS)
 def test_what_becomes_of_a_sealed_answer_is_the_same_whatever_it_says(kind: str) -> None:
     void = kept = 0
@@ -105,10 +106,10 @@ def test_what_becomes_of_a_sealed_answer_is_the_same_whatever_it_says(kind: str)
 
 @pytest.mark.parametrize("kind", SECRETS)
 def test_plans_and_acts_tell_nobody_what_is_sealed(kind: str) -> None:
-    """The newest oracle: whether the plan of a correction says that a sealed answer is void."""
+    """Nor does what the plan of a correction, or of a rewind with one, says of answers that are void."""
     case = next(cases(kind))
     facts = corrections(case, random.Random(kind))
-    some = random.Random(kind).sample(facts, min(12, len(facts)))
+    some = random.Random(kind).sample(facts, min(8, len(facts)))
     twins = Twins(case.owner)
     twins.begin(case.left, case.right)
     seat = next(one for one in twins.left.tokens if one.startswith("seat-") and one != case.owner)
@@ -152,3 +153,33 @@ def _facts_of(twins: Twins, entry: int) -> tuple[Any, ...]:
     desk = twins.left.desk
     [stored] = desk.store.entries("twin", entry - 1, 1)
     return desk.judge.codec.facts(stored)
+
+
+def test_a_plan_that_would_open_what_is_sealed_wants_a_reason() -> None:
+    """The last House that owes a bid loses its Power: its bid is forced, and all bids leave their envelopes."""
+    case = next(one for one in cases("influence-bid") if len(position(one.left).houses) > 2)
+    side = Side()
+    side.begin(case.left)
+    first = THRONES.decisions(_now(side))
+    last = next(one for one in reversed(first) if f"seat-{one.player}" != case.owner and one.options.most)
+    steps = [
+        *(Step(f"seat-{one.player}", encode(one.default), b"") for one in first if one != last),
+        _step(f"seat-{last.player}", "appeal", against=1, statement="a test"),
+    ]
+    for number, step in enumerate(steps):
+        assert asyncio.run(side.send(step, step.left, f"key-{number}")).status < 300, step
+    version = side.store.version("twin")
+    assert _now(side).awaited[0].player == last.player and len(_now(side).awaited) == 1
+    fact = raw(f.PowerChanged(house=last.player, by=-last.options.most))
+    correction = _step("operator", "correct/plan", facts=[fact])
+    planned = asyncio.run(side.send(correction, correction.left, "plan"))
+    assert planned.status == 200 and planned.json()["answers"] == []
+    assert not any("bid" in sentence for sentence in planned.json()["stated"]), planned.body
+    plan = _step("operator", "rewind/plan", to=version - 1, causal=True, correction=[fact])
+    answer = asyncio.run(side.send(plan, plan.left, "back"))
+    assert (answer.status, answer.json()["code"]) == (422, "why-missing"), answer.body
+    assert side.store.version("twin") == version
+
+
+def _now(side: Side) -> Any:
+    return side.desk.line("twin").state

@@ -68,7 +68,7 @@ def asked(http: httpx.Client, request: tuple[str, dict[str, str], str], known: d
 def test_every_example_of_the_page_comes_out_as_shown(place: Place) -> None:
     known = {"OPERATOR": OPERATOR}
     examples = blocks()
-    assert len(examples) >= 24
+    assert len(examples) >= 44
     with httpx.Client(base_url=place.url, timeout=60) as http:
         for request, shown in zip(examples[::2], examples[1::2], strict=True):
             first, headers, body = shown
@@ -85,6 +85,16 @@ def test_every_example_of_the_page_comes_out_as_shown(place: Place) -> None:
                 told = answer.json()
                 known |= {seat.upper(): token for seat, token in told["tokens"].items()}
                 known["ORGANISER"] = told["organiser"]
+            named = re.fullmatch(r"POST \S+/arbiters/(\w+)/token", request[0])
+            if named is not None:
+                known[named[1].upper()] = answer.json()["token"]
+
+
+def test_every_act_of_a_dispute_is_shown_with_its_body() -> None:
+    shown = {first.split()[1].rpartition("/")[2] for first, _, body in blocks() if first.startswith("POST") and body}
+    acts = {path for path, method in operations(GROUPS) if method == "post" and "/arbiters/" not in path}
+    wanted = ("appeal", "rewind", "plan", "correct", "rule-on-appeal", "amend")
+    assert set(wanted) <= shown and {one.rpartition("/")[2] for one in acts} >= set(wanted)
 
 
 def test_the_page_lists_every_route() -> None:

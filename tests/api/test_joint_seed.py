@@ -155,7 +155,8 @@ def test_a_seed_that_is_not_made_of_the_parts_is_named(monkeypatch: pytest.Monke
 def test_a_game_that_is_still_to_begin_can_be_read_moved_and_packed() -> None:
     table = Table()
     table.commit("alice")
-    assert table.desk.board(GAME, Caller("seat", "alice"))[1] == "The game has not begun."
+    told = "The game has not begun. It waits until everybody is bound to its part of the seed; missing: bob, carol."
+    assert table.desk.board(GAME, Caller("seat", "alice"))[1] == told
     assert [one.sentences[0] for one in table.desk.log(GAME, Caller())][1].startswith("Seat alice is bound")
     there = desk_on(Store(fakeredis.FakeRedis()))
     import_game(there.store, unpack(bundle(table.desk, GAME, full=True)).lines)
@@ -175,3 +176,20 @@ def test_seats_read_what_is_agreed_before_they_add_to_the_seed() -> None:
     table.open(*SEATS)
     assert table.state.charter == table.desk.agreed(GAME)
     assert table.state.round == 1
+
+
+def test_a_game_that_is_still_to_begin_says_whom_it_waits_for() -> None:
+    table = Table()
+
+    def missing() -> str:
+        return table.desk.board(GAME, Caller())[1].rpartition("; ")[2]
+
+    assert missing() == "missing: alice, bob, carol."
+    table.commit("carol")
+    assert missing() == "missing: alice, bob."
+    table.commit("alice")
+    assert not table.send("organiser", CloseShares())
+    assert missing() == "missing: alice, carol.", "bob is left out"
+    table.open("carol")
+    assert "everybody has opened its part" in table.desk.board(GAME, Caller("organiser"))[1]
+    assert missing() == "missing: alice."

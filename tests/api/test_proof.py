@@ -85,7 +85,9 @@ def test_the_examples_of_the_page(rookery: Rookery, tmp_path: Path, monkeypatch:
     assert rookery.at_once("verify", "winter", "--receipt", tmp_path / "receipts" / "winter-2.receipt").out
 
 
-def test_what_does_not_fit_is_named_and_ends_with_1(rookery: Rookery, tmp_path: Path) -> None:
+def test_what_does_not_fit_is_named_and_ends_with_1(
+    rookery: Rookery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rookery.at_once("new", "--game", "one", "--players", "3", "--seat", "a=stark", "--seat", "b=lannister",
                     "--seat", "c=baratheon")  # fmt: skip
     key = rookery.at_once("key", "--json").json["key"]
@@ -99,6 +101,14 @@ def test_what_does_not_fit_is_named_and_ends_with_1(rookery: Rookery, tmp_path: 
     assert "--key" in rookery.at_once("verify", tmp_path / "one.jsonl", "--checkpoint", tmp_path / "true", code=2).err
     bad = rookery.at_once("verify", tmp_path / "one.zip", "--checkpoint", tmp_path / "false", "--json", code=1).json
     assert [one["what"] for one in bad["findings"]] == ["signature"]
+    no_key = rookery.at_once("verify", tmp_path / "one.jsonl", "--key", tmp_path / "no.key", code=2).err
+    assert f"There is no file {tmp_path / 'no.key'}, and a key looks like" in no_key
+    assert "holds no key" in rookery.at_once("verify", "one", "--key", tmp_path / "true", code=2).err
+    assert "is no key" in rookery.at_once("verify", "one", "--key", key[:-8], code=2).err
+    (tmp_path / "key").write_text(key)
+    monkeypatch.chdir(tmp_path)
+    kept = ("--checkpoint", "false", "--key", "key")
+    assert rookery.at_once("verify", "one.jsonl", *kept, code=1).err.startswith("false disagrees (signature): ")
     (tmp_path / "cut.zip").write_bytes((tmp_path / "one.zip").read_bytes()[:-30])
     assert "archive" in rookery.at_once("verify", tmp_path / "cut.zip", code=1).err
     assert "archive" in rookery.at_once("import", tmp_path / "cut.zip", "--as", "cut", code=1).err

@@ -11,14 +11,25 @@ from typing import Any
 
 import pytest
 
-from domain.kernel.arbiter import Amend, Correct, FileAppeal, ReadSecrets, Rewind, RuleOnAppeal
+from domain.kernel.arbiter import (
+    Amend,
+    Correct,
+    FileAppeal,
+    ReadSecrets,
+    Rewind,
+    RuleOnAppeal,
+    changes,
+    is_out_of_date,
+)
 from domain.kernel.commands import Command, PassDeadline
 from domain.kernel.docket import Doubt, InDoubt
 from domain.kernel.facts import Answered, Fact
 from domain.kernel.refusal import Refusal
+from domain.kernel.ruleset import Ruling
 from domain.thrones import commands as c
 from domain.thrones import facts as f
 from domain.thrones.bots import TEMPERAMENTS, Bot
+from domain.thrones.charter import Arbitration
 from domain.thrones.doubt import answer_of, changed, retraced
 from domain.thrones.editions.second import SECOND_EDITION
 from domain.thrones.evolve import evolve
@@ -47,7 +58,8 @@ def lenient(number: int) -> Book:
 
 
 def appeal(book: Book, against: int) -> Doubt:
-    book.take(FileAppeal(house=book.now.houses[0], against=against, statement="a test"))
+    house = book.now.houses[len(book.now.docket.open_appeals)]  # nobody appeals twice against the same
+    book.take(FileAppeal(house=house, against=against, statement="a test"))
     return book.now.docket.doubts[-1]
 
 
@@ -350,3 +362,100 @@ def test_facts_of_doubt_are_in_words() -> None:
         book, _ = appealed(number, random.Random(number))
         for name in book.now.docket.doubts[0].names:
             assert "[" not in prose.line(InDoubt(doubt=Doubt(1, names=(name,))))
+
+
+# Windows, repetitions, and plans that others keep growing
+
+
+def windowed(window: int) -> Book:
+    """A game of three under a charter with a window for appeals, its first orders in."""
+    whole = played(0)
+    start = whole.commands[1]
+    arbitration = Arbitration(appeal_window=window)
+    book = Book()
+    book.take(with_(start, charter=with_(start.charter, arbitration=arbitration)))  # type: ignore[union-attr,type-var]
+    for command in whole.commands[2:6]:
+        assert command is not None
+        book.take(command)
+    return book
+
+
+def refused(book: Book, command: Any) -> str:
+    """The code of a refusal, which stands on the record without facts."""
+    try:
+        book.take(command)
+    except Refusal as refusal:
+        book.write(command, Ruling((), book.now))
+        return refusal.code
+    return ""
+
+
+def junk(book: Book, house: str) -> None:
+    """Entries that change nothing: refused ones, a read by privilege, a sealed answer that is replaced."""
+    for _ in range(4):
+        assert refused(book, FileAppeal(house=house, against=1, statement="")) in (
+            "statement-missing",
+            "too-late-to-appeal",
+        )
+    book.take(ReadSecrets(who="arbiter", what="the view of Stark", why="a test"))
+
+
+def sealed_answer(book: Book) -> Any:
+    """An answer that is in, and may be replaced by itself."""
+    owed = {(one.player, one.kind) for one in THRONES.decisions(book.now)}
+    for decision in THRONES.decisions(book.now, replaceable=True):
+        if (decision.player, decision.kind) not in owed:
+            return decision.default
+    return None
+
+
+def test_the_window_counts_rulings_of_the_game_and_nothing_else() -> None:
+    book = windowed(3)
+    house, entry = book.now.houses[0], book.version
+    for _ in range(3):
+        junk(book, house)
+    assert refused(book.cut(book.version), FileAppeal(house=house, against=entry, statement="unfair")) == ""
+    for _ in range(2):
+        book.take(THRONES.decisions(book.now)[0].default)
+    again = book.cut(book.version)
+    assert refused(again, FileAppeal(house=house, against=entry, statement="unfair")) == ""
+    book.take(THRONES.decisions(book.now)[0].default)
+    assert refused(book, FileAppeal(house=house, against=entry, statement="unfair")) == "too-late-to-appeal"
+
+
+def test_a_sealed_answer_that_is_replaced_moves_neither_window_nor_plan() -> None:
+    whole = played(0)
+    entry = next(n for n in range(5, whole.version) if sealed_answer(whole.cut(n)) is not None)
+    book = whole.cut(entry)
+    version = book.version
+    for _ in range(3):
+        book.take(sealed_answer(book))
+        assert not changes(book, book.version) and not is_out_of_date(version, book)
+    book.take(THRONES.decisions(book.now)[0].default)
+    assert is_out_of_date(version, book)
+
+
+def test_a_plan_is_out_of_date_only_if_something_has_changed() -> None:
+    book = windowed(0)
+    house, version = book.now.houses[0], book.version
+    junk(book, house)
+    assert not is_out_of_date(version, book) and is_out_of_date(book.version + 1, book)
+    power = raw(f.PowerChanged(house=house, by=1))
+    act = Correct(facts=(power,), reason="a test", expected=version, unseen=True)
+    book.cut(book.version).take(act)
+    book.take(THRONES.decisions(book.now)[0].default)
+    assert refused(book, act) == "plan-out-of-date"
+
+
+def test_nobody_disputes_the_same_twice_or_everything_at_once() -> None:
+    book = windowed(0)
+    house, other = book.now.houses[:2]
+    book.take(FileAppeal(house=house, against=2, statement="unfair"))
+    assert refused(book, FileAppeal(house=house, against=2, statement="unfair")) == "appealed-already"
+    book.take(FileAppeal(house=other, against=2, statement="unfair"))
+    book.take(RuleOnAppeal(appeal=1, outcome="declined", opinion="no"))
+    assert refused(book, FileAppeal(house=house, against=2, statement="unfair")) == "appeal-settled"
+    for against in (3, 4, 5):
+        book.take(FileAppeal(house=house, against=against, statement="unfair"))
+    assert refused(book, FileAppeal(house=house, against=1, statement="unfair")) == "too-many-appeals"
+    book.take(FileAppeal(house=other, against=1, statement="unfair"))

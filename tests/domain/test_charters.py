@@ -11,7 +11,7 @@ import pytest
 
 from domain.kernel.refusal import Refusal
 from domain.thrones.bots import TEMPERAMENTS
-from domain.thrones.charter import AS_PRINTED, Switches, Variations
+from domain.thrones.charter import AS_PRINTED, Arbitration, Switches, Variations
 from domain.thrones.charters import (
     CHAPTERS,
     catalogue,
@@ -21,6 +21,7 @@ from domain.thrones.charters import (
     most_players,
     new_charter,
 )
+from domain.thrones.disputes import DISPUTES, arbitration_of
 from domain.thrones.editions.composed import FIRST, assumptions_of, compose, edition_of
 from domain.thrones.editions.extras import EXTRAS
 from domain.thrones.interchange.following.charter import switches_of, variations_of
@@ -348,3 +349,33 @@ def test_values_that_no_game_can_be_played_by_are_refused(own: dict[str, Any], p
     refusal = refused("first-edition", 3, {}, own)
     assert refusal.code == "own-table-unfit"
     assert problem in sentence(refusal)
+
+
+def test_disputes_have_their_options_in_words() -> None:
+    assert [one.name for one in DISPUTES] and catalogue().disputes == DISPUTES
+    fields = {field.encode_name: field for field in msgspec.structs.fields(Arbitration)}
+    assert {one.name for one in DISPUTES} == set(fields)
+    for one in DISPUTES:
+        assert one.default == next(iter(one.readings))
+        assert arbitration_of({one.name: one.default}) == Arbitration()
+        for word in one.readings:
+            found = arbitration_of({one.name: "7" if word == "N" else word})
+            assert (found == Arbitration()) == (word == one.default)
+        if hasattr(fields[one.name].type, "__args__"):
+            assert set(fields[one.name].type.__args__) == set(one.readings)
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ({"appeal-stop": "everything"}, "Did you mean appeal-stops"),
+        ({"mercy": "yes"}, "There are appeal-window, appeal-stops, kept-when, arbiter-may-play, secrets-log."),
+        ({"appeal-stops": "nothing"}, "cannot be “nothing”. It is everything or what-depends-on-it."),
+        ({"appeal-window": "soon"}, "appeal-window cannot be “soon”. It is 0 or N."),
+        ({"appeal-window": "-1"}, "appeal-window cannot be “-1”. It is 0 or N."),
+    ],
+)
+def test_other_words_about_disputes_are_refused_with_those_there_are(said: dict[str, str], told: str) -> None:
+    with pytest.raises(Refusal) as refused:
+        arbitration_of(said)
+    assert told in sentence(refused.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import msgspec
 import pytest
@@ -41,6 +42,14 @@ def standing_at(step: str) -> Partial:
 
 
 EARLY = ("combat/support", "combat/cards")
+
+
+def _fighting(**said: Any) -> Partial:
+    return Partial(at=Where("combat/blade"), fight=msgspec.structs.replace(FIGHT, **said))
+
+
+def _open(step: str, deck: str, card: str) -> Partial:
+    return Partial(at=Where(f"westeros/{step}"), westeros_cards={deck: card})
 
 
 @pytest.mark.parametrize("preset", sorted(PRESETS))
@@ -187,6 +196,18 @@ def test_a_named_hand_is_the_whole_hand() -> None:
         (Partial(decks={"wildling": ("mammoth-riders", "mammoth-riders")}), "mammoth-riders is not in the wildling"),
         (Partial(decks={"I": ("w1-supply",)}), "unknown: I"),
         (Partial(at=Where("combat/retreat")), "where is the combat"),
+        (Partial(at=Where("combat/casualties"), fight=FIGHT), "who has won the combat"),
+        (Partial(at=Where("combat/retreat"), fight=FIGHT), "who has won the combat"),
+        (_fighting(winner="tyrell"), "tyrell cannot win a combat of lannister and stark"),
+        (_fighting(defender="lannister"), "lannister does not fight against itself"),
+        (_fighting(cards={"stark": "nobody"}), "unknown: nobody"),
+        (_fighting(support={"essos": "attacker"}), "unknown: essos"),
+        (_open("cards", "westeros-1", "w1-winter-is-coming"), "w1-winter-is-coming does not stay open"),
+        (_open("threat", "westeros-2", "w2-winter-is-coming"), "w2-winter-is-coming does not stay open"),
+        (
+            Partial(at=Where("westeros/clash-of-kings"), westeros_discards={"westeros-2": ("w2-clash-of-kings",) * 3}),
+            "w2-clash-of-kings cannot lie open",
+        ),
     ],
 )
 def test_what_contradicts_itself_is_refused(partial: Partial, problem: str) -> None:

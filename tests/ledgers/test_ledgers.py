@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from api.cli import run
 from api.engines import NoEngine, Radius, _fact, compare
@@ -22,11 +23,11 @@ from domain.thrones.ruleset import THRONES, Thrones
 from events import codec
 from events.codec import Codec
 from events.envelope import Entry, Part, Refused, Submission, encode, submission
-from events.export import EntryLine, parse
+from events.export import EntryLine, export_game, parse
 from events.ruling import Judge
 from events.store import Store
 from events.upcasters import UPCASTERS, VERSION
-from events.verify import verify_export, verify_store
+from events.verify import Elsewhere, verify_export, verify_store
 from tests.ledgers.make import CHARTERS, DISPUTED, GAMES, HERE, INDEX, REWOUND, Golden, commands, recorded
 from tests.ledgers.samples import Sample, read, types
 from tests.recording import AT
@@ -241,3 +242,72 @@ def test_a_game_is_ruled_by_the_engine_of_its_charter_until_it_is_amended() -> N
         report = verify_store(store, verifier, "pinned")
         assert report.is_confirmed, report.disagreement
         assert report.engines == ("thrones/1", "thrones/2")
+
+
+class Stricter(Newer):
+    """The next version cites a rule more, so that it would rule otherwise on everything."""
+
+    def decide(self, state: Any, command: Any, past: Any = None) -> Any:
+        ruling = super().decide(state, command, past)
+        facts = (replace(ruling.facts[0], rules=(*ruling.facts[0].rules, "2E-GEN-1")), *ruling.facts[1:])
+        return replace(ruling, facts=facts)
+
+
+class Lawless(Thrones):
+    """An engine that nobody has agreed to."""
+
+    version = "9"
+
+    def pinned(self, state: Any) -> str:
+        return ""
+
+
+def amended() -> tuple[Store, list[Any]]:
+    """A game whose first six entries one engine has ruled, and the rest the next; and what was said."""
+    said = commands(0)[:10]
+    store = recorded("pinned", said[:5])
+    newer = Judge(Stricter())
+    store.submit("pinned", submission(Amend(engine="thrones/2", reason="A fix."), seat=None, cause="arbiter", at=AT))
+    adjudicate(store, newer, "pinned", warm=Warm())
+    for one in said[5:8]:
+        store.submit("pinned", submission(one, seat=f"seat-{one.player}", at=AT))  # type: ignore[attr-defined]
+        adjudicate(store, newer, "pinned", warm=Warm())
+    return store, said
+
+
+def test_of_another_engine_the_record_is_checked_and_its_rulings_are_left_to_it() -> None:
+    store, _ = amended()
+    version = store.version("pinned")
+    before = len([one for one in entries_of(store, "pinned") if one.engine == "thrones/1"])
+    assert 0 < before < version
+    by_newer, by_older = (verify_store(store, Judge(rules), "pinned") for rules in (Stricter(), THRONES))
+    assert by_newer.is_confirmed and by_older.is_confirmed
+    assert by_newer.elsewhere == (Elsewhere(1, before, "thrones/1"),)
+    assert by_older.elsewhere == (Elsewhere(before + 1, version, "thrones/2"),)
+    assert str(by_newer.elsewhere[0]) == (
+        f"entries 1–{before} were ruled by thrones/1 and were not adjudicated again here; verify them with that version"
+    )
+    assert verify_store(store, Judge(Newer()), "pinned").disagreement is not None, "what the next one rules is compared"
+
+
+def test_an_engine_that_was_not_agreed_on_is_no_witness() -> None:
+    store, said = amended()
+    version = store.version("pinned")
+    store.submit("pinned", submission(said[8], seat=f"seat-{said[8].player}", at=AT))
+    adjudicate(store, Judge(Lawless()), "pinned", warm=Warm())
+    assert entries_of(store, "pinned")[-1].facts
+    for rules in (THRONES, Stricter()):
+        found = verify_store(store, Judge(rules), "pinned").disagreement
+        assert found is not None and (found.seq, found.what) == (version + 1, "engine")
+
+
+def test_verify_says_which_entries_another_engine_has_ruled(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    store, _ = amended()
+    file = tmp_path / "amended.jsonl"
+    file.write_bytes(b"".join(export_game(store, "pinned")))
+    assert run(["verify", str(file)]) == 0
+    told = capfd.readouterr().out
+    assert "were ruled by thrones/2 and were not adjudicated again here; verify them with that version" in told
+    assert run(["verify", str(file), "--json"]) == 0
+    document = msgspec.json.decode(capfd.readouterr().out)
+    assert [one["engine"] for one in document["elsewhere"]] == ["thrones/2"] and document["confirmed"]

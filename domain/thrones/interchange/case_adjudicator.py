@@ -9,7 +9,7 @@ import msgspec
 
 from domain.kernel.commands import Command, PassDeadline
 from domain.kernel.refusal import Refusal
-from domain.thrones.cases import CaseError, Moment, as_asked, begin, plain_fact, read_answer, rules_in
+from domain.thrones.cases import CaseError, Moment, as_asked, begin, exactly, plain_fact, read_answer, rules_in
 from domain.thrones.charter import ENGINE, Switches, Variations
 from domain.thrones.interchange.case_protocol import (
     ALL_FACTS,
@@ -32,7 +32,7 @@ from domain.thrones.interchange.case_protocol import (
     Try,
     charter_of,
 )
-from domain.thrones.positions import Partial, PositionError, complete
+from domain.thrones.positions import Completed, Partial, PositionError, complete
 from domain.thrones.ruleset import THRONES
 from domain.thrones.state import State
 from domain.thrones.variations import PRESETS
@@ -77,10 +77,8 @@ class CaseAdjudicator:
         preset = str(charter.get("edition"))
         if preset not in PRESETS:
             return Skipped(id=request.id, reason=f"unknown edition {preset}")
-        said = {**request.position, **request.draws}
-        said |= {key: value for key, value in charter.items() if key in Partial.__struct_fields__}
         try:
-            whole = complete(msgspec.convert(said, Partial), preset)
+            whole = _stood(request, preset)
             played = charter_of(whole.state.charter)
             other = sorted(key for key, value in charter.items() if value != played.get(key))
             if other:
@@ -121,6 +119,15 @@ class CaseAdjudicator:
             facts=facts,
             rules=_each_once((*rules_in(list(facts)), *(rule for decision in decisions for rule in decision.rules))),
         )
+
+
+def _stood(request: Put, preset: str) -> Completed:
+    """The position that was sent: spelled out, or the exact one, which says so by its format."""
+    if "format" in request.position:
+        return exactly(msgspec.convert(request.position, State), preset)
+    said = {**request.position, **request.draws}
+    said |= {key: value for key, value in request.charter.items() if key in Partial.__struct_fields__}
+    return complete(msgspec.convert(said, Partial), preset)
 
 
 def _introduction(request: Greet) -> Introduction:

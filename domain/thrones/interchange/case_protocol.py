@@ -27,6 +27,7 @@ from domain.thrones.cases import (
     as_asked,
     check_words,
     fragment,
+    holds,
     in_order,
     moments_of,
     nowhere,
@@ -34,12 +35,12 @@ from domain.thrones.cases import (
     plain_fact,
     questions,
     read_answer,
+    stand,
 )
 from domain.thrones.charter import Charter
 from domain.thrones.editions.composed import edition_of
 from domain.thrones.evolve import redacted
-from domain.thrones.opinions import partial_at
-from domain.thrones.positions import Completed, Partial, PositionError, changes_from, complete
+from domain.thrones.positions import Completed, Fight, Partial, PositionError, Where, changes_from
 from domain.thrones.ruleset import THRONES
 from domain.thrones.state import State
 from domain.thrones.variations import words_of
@@ -57,8 +58,8 @@ FIELDS = (
 MOST_TOLD = 400
 """Characters of one difference that are told."""
 
-Skill = Literal["decisions", "trials", "views", "rules", "notation", "tables"]
-SKILLS: tuple[Skill, ...] = ("decisions", "trials", "views", "rules", "notation", "tables")
+Skill = Literal["decisions", "trials", "views", "rules", "notation", "tables", "positions"]
+SKILLS: tuple[Skill, ...] = ("decisions", "trials", "views", "rules", "notation", "tables", "positions")
 ALL_FACTS = "*"
 
 
@@ -231,11 +232,11 @@ def put(case: Case, other: Introduction) -> Generator[AnyRequest, AnyReply, Scor
     """
     check_words(case)
     try:
-        whole = complete(case.position, case.edition)
+        whole = stand(case)
         moments = list(moments_of(case, whole))
     except (PositionError, Disagreement) as error:
         raise CaseError(f"{case.id}: {error}") from error
-    unable = _unable(whole.state.charter, other)
+    unable = _unable(case, whole.state.charter, other)
     if unable:
         return score_of(case, "skipped", unable)
     return (yield from _Putting(case, other, whole, moments).run())
@@ -250,7 +251,7 @@ def introduced(reply: AnyReply) -> Introduction:
     return reply
 
 
-def _unable(charter: Charter, other: Introduction) -> str:
+def _unable(case: Case, charter: Charter, other: Introduction) -> str:
     """Why the adjudicator cannot play by a charter, by what it said of itself."""
     if charter.edition not in other.editions:
         return f"it does not play {charter.edition}"
@@ -258,6 +259,8 @@ def _unable(charter: Charter, other: Introduction) -> str:
     changes = changes_from(charter)
     if "tables" in changes and "tables" not in other.speaks:
         return "it does not play by tables of a case's own"
+    if case.exact is not None and "positions" not in other.speaks:
+        return "it does not go on from an exact position"
     for name, value in sorted((changes.get("switches", {}) | changes.get("variations", {})).items()):
         if value not in plays.get(name, ()):
             return f"it does not play {name} = {value}"
@@ -410,8 +413,11 @@ class _Putting:
     # Comparing
 
     def _holds(self, expect: Expect, moment: Moment, seen: _Seen) -> Generator[AnyRequest, AnyReply, bool]:
-        """Whether a wrong outcome holds, where all of it can be seen and more than a rule tells it from ours."""
-        if not self._differs(expect, moment, _are_lined(seen.facts)):
+        """Whether a wrong outcome holds, where all of it can be seen and more than a rule tells it from ours.
+
+        Ours itself is wrong where an arbiter has corrected it.
+        """
+        if not self._differs(expect, moment, _are_lined(seen.facts)) and not holds(self.case, expect, moment):
             return False
         found = yield from self._compare(expect, moment, seen)
         return all(problem == "" for _, problem in found)
@@ -601,6 +607,8 @@ def spelled_out(case: Case, whole: Completed) -> tuple[dict[str, Any], dict[str,
     draws = {"decks": msgspec.to_builtins(whole.hidden.decks), "stated": msgspec.to_builtins(whole.hidden.stated)}
     if case.set_up:
         return {}, draws
+    if case.exact is not None:
+        return msgspec.to_builtins(case.exact), draws
     state = whole.state
     if case.position.at.step == "westeros/clash-of-kings":
         state = msgspec.structs.replace(state, tracks=state.frames[-1]["former"])
@@ -611,3 +619,53 @@ def spelled_out(case: Case, whole: Completed) -> tuple[dict[str, Any], dict[str,
         if name not in ("houses", "switches", "variations", "tables", "pool", "decks", "stated")
     }
     return plain, draws
+
+
+def partial_at(state: State, where: Where) -> Partial:
+    """A position that stands at ``where``, every part of it named but the decks."""
+    edition = edition_of(state.charter)
+    table = edition.players(len(state.houses))
+    named = {*state.units, *state.garrisons, *state.neutral, *state.power_tokens, *state.orders}
+    homes = [edition.houses[house].home for house in state.houses]
+    cleared = {*table.neutral_forces, *table.impassable, *homes} - named
+    return Partial(
+        at=where,
+        houses=state.houses,
+        **changes_from(state.charter),
+        round=state.round,
+        units=state.units,
+        empty=tuple(sorted(cleared)),
+        garrisons=state.garrisons,
+        neutral=state.neutral,
+        power_tokens=state.power_tokens,
+        orders=state.orders,
+        tracks=state.tracks,
+        tokens=state.tokens,
+        used=state.used,
+        supply=state.supply,
+        power=state.power,
+        hands=state.hands,
+        discards=state.discards,
+        westeros_discards=state.westeros_discards,
+        westeros_cards=state.westeros_cards,
+        threat=state.threat,
+        prohibited=state.prohibited,
+        fight=_fight(state),
+    )
+
+
+def _fight(state: State) -> Fight | None:
+    combat, march = state.combat, state.march
+    if combat is None:
+        return None
+    return Fight(
+        attacker=combat.attacker,
+        defender=combat.defender,
+        area=combat.area,
+        origin=combat.origin,
+        units=march.units if march is not None else {},
+        winner=combat.winner or "",
+        cards=combat.cards,
+        tides=combat.tides,
+        support=combat.support,
+    )

@@ -133,8 +133,16 @@ def settings(switches: list[str]) -> dict[str, str]:
         name, mark, value = switch.partition("=")
         if not mark:
             raise usage(f"A switch is given as NAME=VALUE, such as tides-of-battle=on, not as {switch!r}.")
-        found[name.strip()] = value.strip()
+        name = name.strip()
+        if any(_alike(name) == _alike(other) for other in found):
+            raise usage(f"{name!r} is given twice.")
+        found[name] = value.strip()
     return found
+
+
+def _alike(name: str) -> str:
+    """A name however it is spelled."""
+    return name.replace("_", "-").lower()
 
 
 def _seats(seats: list[str], deal: bool, charter: Charter) -> dict[str, str]:

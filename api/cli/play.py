@@ -127,8 +127,8 @@ def _told_of(charter: Charter) -> list[str]:
 
 
 def settings(switches: list[str]) -> dict[str, str]:
-    """``k=v`` options as a mapping."""
-    found = {}
+    """``k=v`` options as a mapping, no name given twice."""
+    found: dict[str, str] = {}
     for switch in switches:
         name, mark, value = switch.partition("=")
         if not mark:

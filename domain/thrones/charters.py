@@ -107,7 +107,7 @@ def new_charter(
     return with_assumptions(charter)
 
 
-def _in_the_way(variations: Variations, players: int) -> dict[str, str]:
+def _in_the_way(variations: Variations, players: int) -> dict[str, Any]:
     """The word that takes the home of a House out of play, where so many could play without it."""
     open_to_all = msgspec.structs.replace(variations, drowned_pyke="off")
     if variations == open_to_all or players not in compose(open_to_all).player_counts:

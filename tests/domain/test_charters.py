@@ -207,7 +207,7 @@ def test_a_table_is_compared_with_its_preset_too() -> None:
 def test_a_word_without_effect_is_no_difference_and_is_told(name: str, word: str, needs: str) -> None:
     charter = new_charter("first-edition", 5, {name: word})
     told = explain_charter(charter)
-    assert list(told.without_effect) == [name] and told.departures == told.differs == ()
+    assert (list(told.without_effect), told.departures, told.differs) == ([name], (), ())
     assert told.preset == "first-edition" and told.is_as_printed
     said = f"{name} = {word} has no effect at this table: only with {needs} would it have one."
     assert [one for one in told.sentences if one.startswith(name)] == [said]

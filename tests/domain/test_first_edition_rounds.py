@@ -764,6 +764,12 @@ def test_options_of_orders_are_all_that_is_legal(position: int, prohibited: tupl
     agree(decision, candidates, legal)
 
 
+def test_what_is_owed_says_how_few_and_how_many_areas_get_an_order() -> None:
+    """The page on HTTP explains the fields of this document."""
+    options = msgspec.to_builtins(first(PLANNED, step="planning").asks("assign-orders").options)
+    assert [options[name] for name in ("options", "least", "required")] == ["bound-assignments", 0, 3]
+
+
 def test_the_default_order_fills_what_it_can() -> None:
     """Seven Ships and no land: Consolidate Power stays in hand, the last area goes without."""
     seas = ("bay-of-ice", "sunset-sea", SEA, "ironmans-bay", "redwyne-straights", "summer-sea", "sea-of-dorne")

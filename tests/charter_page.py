@@ -36,7 +36,8 @@ def _switches(wanted: Callable[[str], bool]) -> Iterator[str]:
     for one in found.switches:
         if not wanted(one.name):
             continue
-        head = f"**{one.name}**: {one.about}"
+        only = " and ".join(f"`{other}` = {' or '.join(ws)}" for other, ws in one.matters.items())
+        head = f"**{one.name}**: {one.about}{f' (has an effect only with {only})' if only else ''}"
         for word, means in one.readings.items():
             needs = "; ".join(f"`{other}` = {' or '.join(ws)}" for other, ws in one.needs.get(word, {}).items())
             said = ", ".join(preset for preset, chosen in one.presets.items() if chosen == word)

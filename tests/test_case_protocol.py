@@ -302,6 +302,15 @@ def test_positions_are_sent_so_that_nothing_is_left_to_complete() -> None:
         assert (again.state, again.hidden) == (whole.state, whole.hidden), case.id
 
 
+def test_another_version_of_the_protocol_is_refused() -> None:
+    adjudicator = CaseAdjudicator()
+    for unknown in ("cases/2", ""):
+        line = json.dumps({"type": "hello", "id": 5, "protocol": unknown}).encode()
+        reply = msgspec.json.decode(adjudicator.answer_line(line), type=AnyReply)
+        assert reply == Mistaken(id=5, reason=f"unknown protocol {unknown}; known is cases/1")
+    assert isinstance(adjudicator.answer(Greet(id=6)), Introduction)
+
+
 def test_what_is_no_request_is_answered_with_an_error() -> None:
     adjudicator = CaseAdjudicator()
     for line in (

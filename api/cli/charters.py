@@ -71,6 +71,9 @@ def _list(out: Out) -> None:
             needs = "; ".join(f"{other} = {' or '.join(words)}" for other, words in one.needs.get(word, {}).items())
             at = ", ".join(preset for preset, chosen in one.presets.items() if chosen == word)
             out.say(f"  {word}: {means}{f' (needs {needs})' if needs else ''}{f' [{at}]' if at else ''}")
+        if one.matters:
+            fitting = " and ".join(f"{other} = {' or '.join(words)}" for other, words in one.matters.items())
+            out.say(f"  has an effect only with {fitting}")
     for option in found.disputes:
         out.say(f"\n--arbitration {option.name}: {option.about}", style="bold")
         for word, means in option.readings.items():

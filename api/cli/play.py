@@ -127,14 +127,22 @@ def _told_of(charter: Charter) -> list[str]:
 
 
 def settings(switches: list[str]) -> dict[str, str]:
-    """``k=v`` options as a mapping."""
-    found = {}
+    """``k=v`` options as a mapping, no name given twice."""
+    found: dict[str, str] = {}
     for switch in switches:
         name, mark, value = switch.partition("=")
         if not mark:
             raise usage(f"A switch is given as NAME=VALUE, such as tides-of-battle=on, not as {switch!r}.")
-        found[name.strip()] = value.strip()
+        name = name.strip()
+        if any(_alike(name) == _alike(other) for other in found):
+            raise usage(f"{name!r} is given twice.")
+        found[name] = value.strip()
     return found
+
+
+def _alike(name: str) -> str:
+    """A name however it is spelled."""
+    return name.replace("_", "-").lower()
 
 
 def _seats(seats: list[str], deal: bool, charter: Charter) -> dict[str, str]:

@@ -13,7 +13,17 @@ from domain.thrones.disputes import DISPUTES, DisputeOption
 from domain.thrones.edition import Assumption
 from domain.thrones.editions.composed import assumptions_of, compose
 from domain.thrones.pieces import HouseId
-from domain.thrones.variations import NAMED, PRESETS, VARIATIONS, Preset, Variation, chosen, first_topics, words_of
+from domain.thrones.variations import (
+    NAMED,
+    PRESETS,
+    VARIATIONS,
+    Preset,
+    Variation,
+    chosen,
+    first_topics,
+    without_effect,
+    words_of,
+)
 
 SECOND = "second-edition"
 """The preset to begin from when nobody says another."""
@@ -85,13 +95,24 @@ def new_charter(
     played = compose(variations, tables)
     if players not in played.player_counts:
         counts = list(played.player_counts)
-        raise Refusal("wrong-number-of-players", played.law.cite(("2E-SET-1",)), players=players, allowed=counts)
+        cause = _in_the_way(variations, players)
+        raise Refusal(
+            "wrong-number-of-players", played.law.cite(("2E-SET-1",)), players=players, allowed=counts, **cause
+        )
     charter = Charter(edition, tuple(sorted(played.players(players).houses)), switches)
     if variations != AS_PRINTED:
         charter = msgspec.structs.replace(charter, variations=variations)
     if tables:
         charter = msgspec.structs.replace(charter, tables=dict(sorted(tables.items())))
     return with_assumptions(charter)
+
+
+def _in_the_way(variations: Variations, players: int) -> dict[str, Any]:
+    """The word that takes the home of a House out of play, where so many could play without it."""
+    open_to_all = msgspec.structs.replace(variations, drowned_pyke="off")
+    if variations == open_to_all or players not in compose(open_to_all).player_counts:
+        return {}
+    return {"switch": "drowned-pyke", "word": variations.drowned_pyke}
 
 
 def with_assumptions(charter: Charter) -> Charter:
@@ -139,13 +160,16 @@ class Explanation(msgspec.Struct, frozen=True):
     """How a charter differs from its book.
 
     ``preset`` is the nearest one and ``departures`` the names on which they differ; ``book`` is the nearer book and
-    ``differs`` everything on which they differ. ``first_chapters`` go by the first edition's rules, the others by the
-    second's. ``own_tables`` are the organiser's values by pointer. ``sentences`` tell all of it in English.
+    ``differs`` everything on which they differ. ``without_effect`` has words that the preset has otherwise and that
+    change nothing at this table, with the words that other switches would need; they count nowhere else.
+    ``first_chapters`` go by the first edition's rules, the others by the second's. ``own_tables`` are the organiser's
+    values by pointer. ``sentences`` tell all of it in English.
     """
 
     edition: str
     preset: str
     departures: tuple[str, ...]
+    without_effect: dict[str, dict[str, tuple[str, ...]]]
     book: str
     differs: tuple[Choice, ...]
     first_chapters: tuple[str, ...]
@@ -160,12 +184,16 @@ class Explanation(msgspec.Struct, frozen=True):
 
 
 class SwitchTold(msgspec.Struct, frozen=True):
-    """A switch or variation: what its words mean, what a word needs, and what each preset says."""
+    """A switch or variation: what its words mean, what a word needs, and what each preset says.
+
+    ``matters`` has what others must say for any of its words to have an effect.
+    """
 
     name: str
     about: str
     readings: dict[str, str]
     needs: dict[str, dict[str, tuple[str, ...]]]
+    matters: dict[str, tuple[str, ...]]
     chapters: tuple[str, ...]
     presets: dict[str, str]
 
@@ -201,6 +229,7 @@ def catalogue() -> Catalogue:
                 about=one.about,
                 readings=one.readings,
                 needs=one.needs,
+                matters=one.matters,
                 chapters=_chapters(one.topics),
                 presets={preset.id: _words(preset)[name] for preset in PRESETS.values()},
             )
@@ -220,14 +249,17 @@ def explain_charter(charter: Charter) -> Explanation:
         edition=charter.edition,
         preset=preset.id,
         departures=_departures(words, preset),
+        without_effect={
+            name: missing for name, missing in without_effect(words).items() if words[name] != _words(preset)[name]
+        },
         book=book.id,
-        differs=tuple(_choice(NAMED[name], words[name], _words(book)[name]) for name in _departures(words, book)),
+        differs=_choices(words, book),
         first_chapters=_chapters(tuple(topic for one in VARIATIONS for topic in one.topics), first_topics(variations)),
         own_tables=charter.tables if isinstance(charter.tables, dict) else {},
         assumed=tuple(_assumed(one) for one in assumptions_of(charter)),
         sentences=(),
     )
-    return msgspec.structs.replace(explained, sentences=tuple(_sentences(explained)))
+    return msgspec.structs.replace(explained, sentences=tuple(_sentences(explained, words)))
 
 
 def charter_words(charter: Charter) -> dict[str, str]:
@@ -258,8 +290,8 @@ def _words(preset: Preset) -> dict[str, str]:
 
 
 def _departures(words: Mapping[str, str], preset: Preset) -> tuple[str, ...]:
-    there = _words(preset)
-    return tuple(name for name, word in words.items() if there[name] != word)
+    there, idle = _words(preset), without_effect(words)
+    return tuple(name for name, word in words.items() if there[name] != word and name not in idle)
 
 
 def _nearest(words: Mapping[str, str], presets: Any, begun_from: str) -> Preset:
@@ -268,8 +300,19 @@ def _nearest(words: Mapping[str, str], presets: Any, begun_from: str) -> Preset:
     return found
 
 
-def _choice(one: Variation, word: str, book_word: str) -> Choice:
-    return Choice(one.name, one.about, word, one.readings[word], book_word, one.readings[book_word])
+def _choices(words: Mapping[str, str], preset: Preset) -> tuple[Choice, ...]:
+    """Everything on which a table and a preset differ."""
+    there = _words(preset)
+    idle = without_effect(there)
+    return tuple(
+        _choice(NAMED[name], words[name], there[name], has_effect=name not in idle)
+        for name in _departures(words, preset)
+    )
+
+
+def _choice(one: Variation, word: str, book_word: str, *, has_effect: bool) -> Choice:
+    book_means = one.readings[book_word] if has_effect else "has no effect there"
+    return Choice(one.name, one.about, word, one.readings[word], book_word, book_means)
 
 
 def _assumed(one: Assumption) -> Assumed:
@@ -287,7 +330,7 @@ CONFIDENCE = {
 }
 
 
-def _sentences(told: Explanation) -> Iterator[str]:
+def _sentences(told: Explanation, words: Mapping[str, str]) -> Iterator[str]:
     preset, book = PRESETS[told.preset], PRESETS[told.book]
     own = " and the organiser's own tables" if told.own_tables else ""
     if told.departures:
@@ -297,6 +340,13 @@ def _sentences(told: Explanation) -> Iterator[str]:
         yield f"The table plays {preset.id}: {preset.name}, with the organiser's own tables."
     else:
         yield f"The table plays {preset.id}: {preset.name}."
+    if not preset.is_book:
+        for one in _choices(words, preset):
+            there = f"By {preset.id} ({one.book_word}): {one.book_means}."
+            yield f"{one.name} = {one.word}: {one.about}: {one.means}. {there}"
+    for name, missing in told.without_effect.items():
+        needed = " and ".join(f"{other} = {' or '.join(fitting)}" for other, fitting in missing.items())
+        yield f"{name} = {words[name]} has no effect at this table: only with {needed} would it have one."
     if told.differs and not preset.is_book:
         yield f"The nearer book is {book.id}: {book.name}."
     for one in told.differs:

@@ -9,7 +9,7 @@ from domain.thrones.game import Game
 from domain.thrones.notation import format_answer, short_order
 from domain.thrones.pieces import TOKEN_OF_TRACK, TRACKS, AreaId
 from domain.thrones.prose import Prose, part_in_words
-from domain.thrones.state import State
+from domain.thrones.state import Standing, State
 from domain.thrones.view import View
 
 SECTIONS = (("land", "Land"), ("sea", "Sea"), ("port", "Ports"))
@@ -94,7 +94,8 @@ def _tracks(state: State, prose: Prose, edition: Edition) -> str:
 
 
 def _houses(game: Game, state: State, prose: Prose) -> str:
-    rows = [f"  {'House':<10} castles supply power pool  hand / discarded"]
+    won_by = "cities" if game.variations.map == "first" else "castles"
+    rows = [f"  {'House':<10} {won_by:>7} supply power pool  hand / discarded"]
     for house in state.turn_order if state.tracks.get("iron-throne") else state.houses:
         hand = ", ".join(prose.name(card) for card in game.edition.in_order(state.hands.get(house, ())))
         pile = ", ".join(prose.name(card) for card in state.discards.get(house, ()))
@@ -126,11 +127,23 @@ def _range(one: Struck) -> str:
     return f"entry {one.first}" if one.first == one.last else f"entries {one.first} to {one.last}"
 
 
+def _ranked_by(one: Standing, state: State, prose: Prose) -> tuple[str, ...]:
+    """What the tie-break of this table counts, in its order."""
+    castles, throne = prose.castles(one.castles), f"Iron Throne {one.iron_throne}"
+    supply, power = f"supply {one.supply}", f"Power {one.power}"
+    match state.charter.switches.tiebreak:
+        case "first-edition":
+            return castles, supply, power
+        case "printed":
+            return castles, f"Strongholds {one.strongholds}", supply, power, throne
+    lands = f"{one.land_areas} land area{'' if one.land_areas == 1 else 's'}"
+    return castles, lands, supply, throne
+
+
 def _awaited(state: State, prose: Prose, view: View) -> str:
     if state.is_over:
         table = "\n".join(
-            f"  {place}. {prose.name(one.house):<10} {one.castles} castles, {one.land_areas} land areas,"
-            f" supply {one.supply}, Iron Throne {one.iron_throne}"
+            f"  {place}. {prose.name(one.house):<10} {', '.join(_ranked_by(one, state, prose))}"
             for place, one in enumerate(state.ranking, start=1)
         )
         return f"Standings\n{table}"

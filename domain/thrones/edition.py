@@ -224,6 +224,13 @@ class Edition:
         """Wildling icons by Westeros card."""
         return {card.id: card.icons for deck in self.tables.westeros_decks.values() for card in deck}
 
+    @property
+    def areas_that_win(self) -> tuple[str, str]:
+        """What the board's book calls areas that count for victory, one and several of them."""
+        if self.variations.map == "first":
+            return "city or stronghold", "cities and strongholds"
+        return "Castle or Stronghold", "Castles and Strongholds"
+
     @cached_property
     def westeros_decks(self) -> dict[Deck, tuple[CardId, ...]]:
         """Deck ``westeros-1`` to ``westeros-3``, every copy listed."""

@@ -255,7 +255,6 @@ def _exact(before: State, hidden: Hidden) -> State:
             variations=charter.variations,
             tables=charter.tables,
         ),
-        face_down={area: house for area, house in before.face_down.items() if house in hidden.answers},
         docket=Docket(),
         hidden=hidden,
     )

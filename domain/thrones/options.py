@@ -31,6 +31,21 @@ from domain.thrones.pieces import (
 
 Chosen = dict[AreaId, Units]
 
+CARDS_AGAINST = {
+    "defense": "2E-WEC-13",
+    "march": "2E-WEC-14",
+    "raid": "2E-WEC-15",
+    "support": "2E-WEC-16",
+    "consolidate": "2E-WEC-17",
+}
+"""The Westeros card that prohibits tokens, by the first word of their ids."""
+
+
+def card_against(order: OrderId | None) -> tuple[str, ...]:
+    """The rule of the card by which a token is prohibited."""
+    rule = CARDS_AGAINST.get((order or "").partition("-")[0])
+    return (rule,) if rule else ()
+
 
 def shuffle(items: list[Any], pick: Pick) -> list[Any]:
     """The items in an order that ``pick`` decides."""
@@ -189,7 +204,7 @@ class Assignments(Options[c.AssignOrders], frozen=True, tag="assignments"):
             if laid.count(token) > 1:
                 problems.add("token-laid-twice", ("2E-PLN-4",), order=token)
             if token in self.prohibited:
-                problems.add("order-prohibited", ("2E-PLN-6",), order=token)
+                problems.add("order-prohibited", ("2E-PLN-6", *card_against(token)), order=token)
         stars = sum(self.tokens.get(token, False) for token in laid)
         if stars > self.stars:
             rules = ("2E-PLN-5", "2E-PLN-12") if self.is_short else ("2E-PLN-5",)
@@ -545,7 +560,7 @@ class Replacements(Options[c.Raven], frozen=True, tag="replacements"):
         if order in self.laid:
             return "order-on-the-board", ("2E-RVN-2", "2E-PLN-4")
         if order in self.prohibited:
-            return "order-prohibited", ("2E-RVN-2", "2E-PLN-6")
+            return "order-prohibited", ("2E-RVN-2", "2E-PLN-6", *card_against(order))
         return "star-too-many", ("2E-RVN-2", "2E-PLN-5")
 
     @property

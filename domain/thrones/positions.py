@@ -685,8 +685,7 @@ def _check_names(partial: Partial, edition: Edition) -> None:
     }
     unknown += sorted(cards - set(edition.cards))
     unknown += sorted(set(partial.tracks) - set(TRACKS)) + sorted({*partial.tokens, *partial.used} - _TOKENS)
-    named = {*partial.decks, *partial.stated, *partial.westeros_discards, *partial.westeros_cards}
-    unknown += sorted(named - {"wildling", "tides", *edition.westeros_decks})
+    _check_decks(partial, edition)
     if unknown:
         raise PositionError(f"unknown: {', '.join(unknown)}")
     for pile in (partial.hands, partial.discards):
@@ -694,6 +693,14 @@ def _check_names(partial: Partial, edition: Edition) -> None:
             strange = [card for card in own if edition.cards[card].house != house]
             if strange:
                 raise PositionError(f"not cards of {house}: {', '.join(strange)}")
+
+
+def _check_decks(partial: Partial, edition: Edition) -> None:
+    known = ("wildling", "tides", *edition.westeros_decks)
+    for field in ("decks", "stated", "westeros_discards", "westeros_cards"):
+        unknown = sorted(set(getattr(partial, field)) - {*known})
+        if unknown:
+            raise PositionError(f"{field}: unknown: {', '.join(unknown)}; known are {', '.join(known)}")
 
 
 _TOKENS = set(TOKEN_OF_TRACK.values())

@@ -64,6 +64,11 @@ class Prose:
         """The printed name of an id."""
         return "nobody" if word is None else self.names.get(word, word.replace("-", " "))
 
+    def castles(self, number: int) -> str:
+        """So many areas that count for victory."""
+        one, several = self.edition.areas_that_win
+        return f"{number} {one if number == 1 else several}"
+
     def listed(self, words: Iterable[str]) -> str:
         """Names joined as in a sentence."""
         names = [self.name(word) for word in words]
@@ -154,7 +159,8 @@ def _revealed(p: Prose, x: f.HouseCardsRevealed) -> str:
 
 def _orders(p: Prose, x: f.OrdersRevealed) -> str:
     parts = [
-        f"{p.name(house)}: " + ", ".join(f"{p.name(area)} {p.order(token)}" for area, token in sorted(laid.items()))
+        f"{p.name(house)}: "
+        + (", ".join(f"{p.name(area)} {p.order(token)}" for area, token in sorted(laid.items())) or "none")
         for house, laid in x.orders.items()
     ]
     return "Orders are revealed. " + "; ".join(parts) + "."
@@ -170,7 +176,8 @@ def _agreed(p: Prose, charter: Charter, what: str) -> str:
 
 def _won(p: Prose, x: f.GameWon) -> str:
     areas = next((one.castles for one in x.ranking if one.house == x.winner), 7)
-    why = f"controls {NUMBERS[areas]} Castles and Strongholds" if x.reason == "areas" else "leads after the last round"
+    several = p.edition.areas_that_win[1]
+    why = f"controls {NUMBERS[areas]} {several}" if x.reason == "areas" else "leads after the last round"
     return f"{p.name(x.winner)} {why} and wins."
 
 
@@ -321,7 +328,7 @@ SENTENCES: dict[type[kernel.Fact], Callable[[Prose, Any], str]] = {
     f.TokensRefreshed: lambda p, x: f"{p.listed(x.tokens).capitalize()}: unused again.",
     f.MarkerMoved: lambda p, x: f"{p.name(x.house)} moves to position {x.position} of {p.name(x.track)}.",
     f.SupplySet: lambda p, x: f"{p.name(x.house)}'s supply is {x.supply}.",
-    f.VictorySet: lambda p, x: f"{p.name(x.house)} controls {x.areas} Castles and Strongholds.",
+    f.VictorySet: lambda p, x: f"{p.name(x.house)} controls {p.castles(x.areas)}.",
     f.PowerChanged: lambda p, x: f"{p.name(x.house)} {'gains' if x.by > 0 else 'discards'} {abs(x.by)} Power.",
     f.CardsTaken: lambda p, x: f"{p.name(x.house)} takes {p.listed(x.cards)} into hand.",
     f.CardsDiscarded: lambda p, x: f"{p.name(x.house)} discards {p.listed(x.cards)}.",

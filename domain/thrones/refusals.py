@@ -104,7 +104,8 @@ def _another(p: Prose, x: Params) -> str:
 
 def _players(p: Prose, x: Params) -> str:
     allowed = f" It is for {_or(map(str, x['allowed']))}." if "allowed" in x else ""
-    return f"The game is not for {x['players']} players.{allowed}"
+    cause = f" With {x['switch']} = {x['word']} the home of a House is out of play." if "switch" in x else ""
+    return f"The game is not for {x['players']} players.{allowed}{cause}"
 
 
 def _turn(p: Prose, x: Params) -> str:

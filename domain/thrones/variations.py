@@ -23,6 +23,7 @@ class Variation:
     say for it to make sense. ``topics`` are the chapters of the specification (the middle part of its identifiers)
     that go by the first edition's book when the word is one of ``first``. ``alone`` are rules of the second edition
     without a counterpart, of chapters that another variation moves: they are cited unless the word is one of ``first``.
+    ``matters`` names what other variations must say for any of its words to have an effect.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Variation:
     topics: tuple[str, ...] = ()
     first: tuple[str, ...] = ("first",)
     alone: tuple[str, ...] = ()
+    matters: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 MARKERS_MOVE = ("2E-TRK-8", "2E-TRK-9", "2E-TRK-10", "2E-TRK-11")
@@ -119,6 +121,7 @@ VARIATIONS: tuple[Variation, ...] = (
             "attack": "brings an attack at once, where the track is the second edition's",
             "wait": "brings nothing; attacks come by card alone",
         },
+        matters={"wildling-strength": ("second",)},
     ),
     Variation(
         "raid-orders",
@@ -286,31 +289,37 @@ SWITCHES: tuple[Variation, ...] = (
             "errata-4plus": "is there with four Houses or more",
             "printed": "is not there",
         },
+        matters={"map": ("second",), "ports": ("on",)},
     ),
     Variation(
         "dark-wings-ports",
         "Power from ports when Dark Wings, Dark Words pays for power icons",
         {"no": "is not paid", "yes": "is paid"},
+        matters={"westeros-cards": ("second",), "ports": ("on",)},
     ),
     Variation(
         "massing-equal-hand",
         "Massing on the Milkwater, when all cards in hand are of one strength",
         {"refresh": "all are discarded and the hand is taken back", "keep": "nothing is discarded"},
+        matters={"wildling-cards": ("second",)},
     ),
     Variation(
         "ships-vs-salladhor",
         "Salladhor Saan against Victarion Greyjoy",
         {"zero": "Ships count 0", "turn-order": "both texts apply in turn order"},
+        matters={"house-cards": ("second",)},
     ),
     Variation(
         "mace-last-unit",
         "Mace Tyrell, when he destroys the opponent's last unit",
         {"continue": "the combat goes on with support, orders and cards", "end": "the combat ends at once"},
+        matters={"combat": ("second",)},
     ),
     Variation(
         "token-after-empty-win",
         "a Power token in an area that is won but that no unit enters",
         {"stays": "stays, and a home shield keeps its effect", "removed": "goes; nobody controls the area"},
+        matters={"combat": ("second",)},
     ),
     Variation(
         "attacker-retreat-supply",
@@ -439,6 +448,15 @@ def second_alone(variations: Variations) -> frozenset[str]:
     """Rules that only the second edition has and whose subject is played at this table, whatever its chapters go by."""
     words = words_of(variations)
     return frozenset(BY_SWITCH).union(*(one.alone for one in VARIATIONS if words[one.name] not in one.first))
+
+
+def without_effect(words: Mapping[str, str]) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Of a whole agreement what has no effect, by name, with what other variations would have to say."""
+    found = {
+        one.name: {other: fitting for other, fitting in one.matters.items() if words[other] not in fitting}
+        for one in NAMED.values()
+    }
+    return {name: missing for name, missing in found.items() if missing}
 
 
 def unmet(variations: Variations) -> Iterator[tuple[str, str, str, tuple[str, ...]]]:

@@ -341,6 +341,7 @@ COMMANDS = [
     (("new", "--edition", "first-edition", "--players", "6"), 3, "for 3, 4 or 5"),
     (("new", "--tables", "/nowhere"), 2, "/nowhere: No such file"),
     (("charter", "--edition", "third"), 2, "There is no edition “third”"),
+    (("charter", "--switch", "raid-orders=first", "--switch", "raid_orders=second"), 2, "'raid_orders' is given twice"),
     (("charter", "nope"), 2, "There is no game 'nope'"),
     (("new", "--switch", "tides-of-battle"), 2, "NAME=VALUE"),
     (("new", "--seed", "xyz"), 2, "A seed is a number"),

@@ -87,6 +87,7 @@ def test_needs_name_words_that_there_are() -> None:
         for word, needs in one.needs.items():
             assert word in one.readings
             assert all(set(words) <= set(NAMED[other].readings) for other, words in needs.items())
+        assert all(set(words) < set(NAMED[other].readings) for other, words in one.matters.items())
         assert set(one.topics) <= set(CHAPTERS)
 
 
@@ -181,6 +182,51 @@ def test_a_difference_is_told_with_both_readings() -> None:
     line = in_one_line(new_charter("first-edition", 3, {"raid-orders": "second"}, BORDER))
     assert "raid-orders = second" in line
     assert "own /links/-" in line
+
+
+def test_a_table_is_compared_with_its_preset_too() -> None:
+    told = explain_charter(new_charter("mixed-four", 4, {"drowned-pyke": "off"}))
+    readings = NAMED["drowned-pyke"].readings
+    [sentence_] = [one for one in told.sentences if one.startswith("drowned-pyke = ")]
+    assert readings["off"] in sentence_
+    assert f"By mixed-four (on): {readings['on']}." in sentence_
+
+
+@pytest.mark.parametrize(
+    ("name", "word", "needs"),
+    [
+        ("full-track", "wait", "wildling-strength = second"),
+        ("massing-equal-hand", "keep", "wildling-cards = second"),
+        ("lannister-screen", "printed", "map = second and ports = on"),
+        ("dark-wings-ports", "yes", "westeros-cards = second and ports = on"),
+        ("ships-vs-salladhor", "turn-order", "house-cards = second"),
+        ("mace-last-unit", "end", "combat = second"),
+        ("token-after-empty-win", "removed", "combat = second"),
+    ],
+)
+def test_a_word_without_effect_is_no_difference_and_is_told(name: str, word: str, needs: str) -> None:
+    charter = new_charter("first-edition", 5, {name: word})
+    told = explain_charter(charter)
+    assert (list(told.without_effect), told.departures, told.differs) == ([name], (), ())
+    assert told.preset == "first-edition" and told.is_as_printed
+    said = f"{name} = {word} has no effect at this table: only with {needs} would it have one."
+    assert [one for one in told.sentences if one.startswith(name)] == [said]
+    assert name not in in_one_line(charter)
+    told = explain_charter(new_charter("second-edition", 5, {name: word}))
+    assert told.without_effect == {} and told.departures == (name,)
+
+
+def test_what_has_no_effect_in_the_book_is_not_told_as_its_reading() -> None:
+    told = explain_charter(new_charter("first-edition", 5, {"wildling-strength": "second", "full-track": "wait"}))
+    [said] = [one for one in told.differs if one.name == "full-track"]
+    assert (said.word, said.book_means) == ("wait", "has no effect there")
+
+
+def test_a_house_without_a_home_is_told_as_the_cause() -> None:
+    closed = "With drowned-pyke = on the home of a House is out of play."
+    assert closed in sentence(refused("first-edition", 5, {"drowned-pyke": "on"}))
+    assert closed not in sentence(refused("first-edition", 6, {"drowned-pyke": "on"}))
+    assert closed not in sentence(refused("first-edition", 6))
 
 
 def test_the_catalogue_has_every_word() -> None:

@@ -288,13 +288,13 @@ def test_game_of_thrones_pays_for_crowns() -> None:
 )
 def test_a_card_of_deck_three_bans_a_type_of_order(card: str, rule: str, order: str, kind: str) -> None:
     scene = drawing(card, {"stoney-sept": "lannister: footman"}).citing(rule)
-    scene.refused(c.AssignOrders(house=LANNISTER, orders={"stoney-sept": order}), "order-prohibited", "1E-WCARD-12")
+    scene.refused(c.AssignOrders(house=LANNISTER, orders={"stoney-sept": order}), "order-prohibited", rule)
     scene.when(c.AssignOrders(house=LANNISTER, orders={"stoney-sept": "support-0-a"}))
     decision = scene.asks("raven")
     tokens = {answer.order for answer in decision.options.every(decision.default) if answer.order}
     assert tokens and kind not in {TOKENS[token].type for token in tokens}
     banned = c.Raven(house=LANNISTER, choice="replace", area="stoney-sept", order=order)
-    scene.refused(banned, "order-prohibited", "1E-WCARD-12")
+    scene.refused(banned, "order-prohibited", "1E-WCARD-12", rule)
     scene.passing("raven")
     assert scene.state.round == 3 and not scene.state.prohibited
 
@@ -764,6 +764,12 @@ def test_options_of_orders_are_all_that_is_legal(position: int, prohibited: tupl
     agree(decision, candidates, legal)
 
 
+def test_what_is_owed_says_how_few_and_how_many_areas_get_an_order() -> None:
+    """The page on HTTP explains the fields of this document."""
+    options = msgspec.to_builtins(first(PLANNED, step="planning").asks("assign-orders").options)
+    assert [options[name] for name in ("options", "least", "required")] == ["bound-assignments", 0, 3]
+
+
 def test_the_default_order_fills_what_it_can() -> None:
     """Seven Ships and no land: Consolidate Power stays in hand, the last area goes without."""
     seas = ("bay-of-ice", "sunset-sea", SEA, "ironmans-bay", "redwyne-straights", "summer-sea", "sea-of-dorne")
@@ -930,6 +936,8 @@ def test_a_raid_on_land_does_not_reach_a_sea() -> None:
     scene = first(board, step="raid", orders={"lannisport": "raid-a", SEA: "support-0-a"}, turn=BARATHEON)
     # Nothing else is in reach: the order goes without a question.
     scene.citing("1E-RAID-4", "1E-RAID-9").never(f.OrderRemoved)
+    (spent,) = scene.of(f.OrderResolved)
+    assert "1E-RAID-4" in spent.rules and not any(rule.startswith("1E-MARCH") for rule in spent.rules)
     land = {**board, "riverrun": "stark: footman"}
     orders = {"lannisport": "raid-a", SEA: "support-0-a", "riverrun": "support-0-a"}
     scene = first(land, step="raid", orders=orders, turn=BARATHEON)
@@ -944,6 +952,15 @@ def test_pillage_pays_for_each_order_and_costs_the_victim_nothing_else() -> None
     gains = scene.of(f.PowerChanged)
     assert [fact.by for fact in gains] == [1, 1] and all("1E-RAID-5" in fact.rules for fact in gains)
     scene.citing("1E-RAID-1", "1E-RAID-2", "1E-RAID-5", "1E-RAID-6", "1E-ORD-4")
+
+
+def test_pillage_with_all_power_in_hand_cites_why_nothing_is_gained() -> None:
+    scene = raids(power={LANNISTER: 20})
+    scene.when(c.Raid(house=LANNISTER, area=SEA, target="riverrun")).never(f.PowerChanged)
+    (removed,) = scene.of(f.OrderRemoved)
+    assert {"1E-RAID-5", "1E-LIM-4"} <= set(removed.rules) and scene.state.power[LANNISTER] == 20
+    scene = raids(power={LANNISTER: 19}).when(c.Raid(house=LANNISTER, area=SEA, target="riverrun"))
+    assert "1E-LIM-4" not in scene.of(f.OrderRemoved)[0].rules
 
 
 def test_a_raid_may_be_discarded() -> None:

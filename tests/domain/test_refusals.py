@@ -79,7 +79,7 @@ def test_a_real_refusal() -> None:
     ("order", "code", "rules"),
     [
         ("raid-star", "order-on-the-board", {"2E-RVN-2", "2E-PLN-4"}),
-        ("support-0-a", "order-prohibited", {"2E-RVN-2", "2E-PLN-6"}),
+        ("support-0-a", "order-prohibited", {"2E-RVN-2", "2E-PLN-6", "2E-WEC-16"}),
         ("march-plus-1", "star-too-many", {"2E-RVN-2", "2E-PLN-5"}),
     ],
 )

@@ -58,8 +58,10 @@ class CaseAdjudicator:
     def answer(self, request: AnyRequest) -> AnyReply:
         """The reply to a request."""
         match request:
-            case Greet():
+            case Greet() if request.protocol == PROTOCOL:
                 return _introduction(request)
+            case Greet():
+                return Mistaken(id=request.id, reason=f"unknown protocol {request.protocol}; known is {PROTOCOL}")
             case Put():
                 return self._put(request)
         if self.state is None:

@@ -20,6 +20,11 @@ def _first(game: Game, *rules: str) -> tuple[str, ...]:
     return rules if game.variations.raid_orders == "first" else ()
 
 
+def _idle(game: Game) -> tuple[str, ...]:
+    """The rule by which an order may be resolved without effect: the first edition has one for each kind of order."""
+    return ("2E-ACT-3",) if game.variations.map == "second" else ("1E-RAID-4",)
+
+
 def reached(game: Game, area: AreaId) -> tuple[AreaId, ...]:
     """Areas a Raid order reaches (2E-RAID-5, 2E-PRT-8)."""
     board = game.board
@@ -94,7 +99,7 @@ class Raids(Procedure, frozen=True, tag=True):
     def resolve(self, game: Game, answer: Raid) -> Next:
         house, area, target = answer.house, answer.area, answer.target
         raider = game.state.orders[area]
-        why = ("2E-RAID-1",) if target else ("2E-RAID-6",) if targets(game, area) else ("2E-RAID-7", "2E-ACT-3")
+        why = ("2E-RAID-1",) if target else ("2E-RAID-6",) if targets(game, area) else ("2E-RAID-7", *_idle(game))
         special = _first(game, "1E-ORD-4") if game.edition.tokens[raider.token].star else ()
         special += _first(game, "1E-RAID-2") if answer.second else ()
         game.emit(f.OrderResolved(house=house, area=area, order=raider.token), *why, *special, "2E-ORD-5")
@@ -112,6 +117,9 @@ class Raids(Procedure, frozen=True, tag=True):
             rules += ["2E-RAID-4"] if token.type == "defense" else ["2E-RAID-3"]
             rules += ["2E-RAID-9"] if token.type == "raid" else []
             rules += ["2E-PRT-8"] if "port" in (game.board[area].kind, game.board[target].kind) else []
+            if token.type == "consolidate" and not game.state.pool(house):
+                # No fact tells a gain of nothing.
+                rules += _first(game, "1E-RAID-5", "2E-LIM-2")
             game.emit(f.OrderRemoved(house=raided.house, area=target, order=raided.token, by=house), *rules)
             # Pillage pays the raider even when the victim has nothing left to lose.
             if token.type == "consolidate":

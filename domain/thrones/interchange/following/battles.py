@@ -10,7 +10,7 @@ from domain.kernel.facts import Answered, Fact
 from domain.thrones import commands as c
 from domain.thrones import facts as f
 from domain.thrones.interchange.following.answers import MARCHES, answer, is_march, killed
-from domain.thrones.interchange.following.driver import MOST_OTHERS, combined
+from domain.thrones.interchange.following.driver import MOST_OTHERS, Departure, combined
 from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, OutOfEntries, Step, with_
 from domain.thrones.interchange.following.planning import Planning
 from domain.thrones.interchange.following.support import changes_for
@@ -125,6 +125,9 @@ class Battles(Planning):
         misfit = self._income(here, facts)
         if misfit is not None:
             raise misfit
+        if left is not None:
+            record: Any = entry.record
+            self.points.append(Departure(here, entry.number, record.house, record.area, left))
         return self._with_firm(self._settle(after, entry, before, left), here, step, facts)
 
     def _march_step(self, here: Hypothesis, question: Decision[Any], entry: r.Entry) -> tuple[Step, bool | None]:

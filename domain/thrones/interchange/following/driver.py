@@ -30,6 +30,9 @@ MOST_COMMANDS = 10_000
 MOST_OTHERS = 6
 """How many musters back, and how many other ways of each, are tried for an entry that does not fit."""
 
+COUNTED = ("power", "income", "supply")
+"""Misfits in what is counted, which Power tokens bring about rather than musters."""
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -130,10 +133,10 @@ class Driver:
         misfit = self._income(here, facts)
         if misfit is None:
             return self._with_firm(after, here, step, facts)
-        repaired = self._counted_otherwise(here, step, misfit, set())
-        if repaired is None:
+        found = self._counted_otherwise(here, step, misfit, set())
+        if found is None:
             raise misfit
-        return repaired
+        return found
 
     def _counted_otherwise(
         self, here: Hypothesis, step: Step, misfit: Misfit, mended: set[HouseId]

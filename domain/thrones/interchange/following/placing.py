@@ -12,7 +12,7 @@ from domain.kernel.decision import Decision
 from domain.thrones import commands as c
 from domain.thrones.interchange.following.answers import answer
 from domain.thrones.interchange.following.battles import Battles
-from domain.thrones.interchange.following.driver import MOST_OTHERS, Departure, Point
+from domain.thrones.interchange.following.driver import COUNTED, MOST_OTHERS, Departure, Point
 from domain.thrones.interchange.following.forecast import Forecast
 from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, OutOfEntries, Step, with_
 from domain.thrones.interchange.following.musters import weighed
@@ -22,8 +22,6 @@ from domain.thrones.procedures.mustering import muster_options
 from domain.thrones.ruleset import THRONES
 
 MOST_POINTS = 9
-COUNTED = ("power", "income", "supply")
-"""Misfits in what is counted, which Power tokens bring about rather than musters."""
 
 
 class Placing(Battles):
@@ -184,7 +182,7 @@ class Placing(Battles):
                 return port or bool(place.power)
             case "supply":
                 return bool(place.supply)
-            case "muster":
+            case "muster" | "ended":
                 return port or bool(place.castle)
             case "battle" | "retreat":
                 return port or misfit.area in self.edition.board.neighbours[point.area]

@@ -180,8 +180,13 @@ def _wildling_word(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]
     words = decision.options.words  # type: ignore[attr-defined]  # a choice of one word
     house = decision.player
     guesses: list[str] = []
+    if decision.kind == "preemptive-raid-track":
+        # The holder of the Iron Throne chooses the track on which another House sinks.
+        for other in hypothesis.state.charter.houses:
+            guesses += [sunk.track for sunk in _effects(pages, hypothesis, other, r.MarkerMoved) if sunk.to == "bottom"]
+            guesses += [sunk.track for sunk in _effects(pages, hypothesis, other, r.MarkerLowered)]
     for moved in _effects(pages, hypothesis, house, r.MarkerMoved):
-        guesses.append(moved.track)
+        guesses += [moved.track, *(("lose-influence",) if moved.to == "bottom" else ())]
     for lowered in _effects(pages, hypothesis, house, r.MarkerLowered):
         guesses += [lowered.track, "lose-influence"]
     for _ in _effects(pages, hypothesis, house, r.UnitsRemoved):

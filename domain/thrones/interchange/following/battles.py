@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from domain.kernel.decision import Decision
@@ -10,7 +11,7 @@ from domain.kernel.facts import Answered, Fact
 from domain.thrones import commands as c
 from domain.thrones import facts as f
 from domain.thrones.interchange.following.answers import MARCHES, answer, is_march, killed
-from domain.thrones.interchange.following.driver import MOST_OTHERS, combined
+from domain.thrones.interchange.following.driver import COUNTED, MOST_OTHERS, Departure, combined
 from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, OutOfEntries, Step, with_
 from domain.thrones.interchange.following.planning import Planning
 from domain.thrones.interchange.following.support import changes_for
@@ -49,12 +50,21 @@ class Battles(Planning):
                 raise
             first = misfit
         nearly = here if first.kind == "blade" else None
-        for other in self._otherwise(here, entry, first):
+        counted: Misfit | None = None
+        # A march that met nobody may have had any strength; that it had another is tried last.
+        loose = with_(here, pinned={area: kind for area, kind in here.pinned.items() if area not in here.quiet})
+        starts = (here, loose) if len(loose.pinned) < len(here.pinned) else (here,)
+        for other in chain.from_iterable(self._otherwise(start, entry, first) for start in starts):
             try:
                 return self._attempt(other, entry)
             except Misfit as misfit:
                 if misfit.kind == "blade" and nearly is None:
                     nearly = other
+                if misfit.kind in COUNTED and first.kind != "blade":
+                    counted = counted or misfit
+        if counted is not None:
+            # The battle fits; what is counted after it does not, which is a matter of Power tokens.
+            raise counted
         again = self._planned_otherwise(here, entry, first)
         if again is not None:
             return again
@@ -102,6 +112,28 @@ class Battles(Planning):
         raise first
 
     def _attempt(self, here: Hypothesis, entry: r.Entry, *, strict: bool = True) -> Hypothesis:
+        """One march with its battle, and what is counted after it, with Power tokens where they have to be."""
+        try:
+            return self._marched(here, entry, strict=strict)
+        except Misfit as misfit:
+            if misfit.kind not in COUNTED:
+                raise
+            for other in self._left_otherwise(here, entry, misfit):
+                try:
+                    return self._marched(other, entry, strict=strict)
+                except Misfit:
+                    continue
+            raise
+
+    def _left_otherwise(self, here: Hypothesis, entry: r.Entry, misfit: Misfit) -> Iterator[Hypothesis]:
+        """Power tokens left by this march, or by those before it, other than was assumed."""
+        if isinstance(entry.record, r.Marched) and entry.record.house == misfit.house:
+            for left in (False, True):
+                if here.left.get(entry.number) is not left:
+                    yield with_(here, left={**here.left, entry.number: left})
+        yield from self._tokens_otherwise(here, misfit)
+
+    def _marched(self, here: Hypothesis, entry: r.Entry, *, strict: bool) -> Hypothesis:
         """One march with its battle, compared with what the log says of it."""
         question = THRONES.decisions(here.state)[0]
         facts: list[Fact] = []
@@ -112,19 +144,26 @@ class Battles(Planning):
         after, new = self._decide(here, step)
         facts += new
         try:
-            while after.state.combat is not None:
+            while after.state.combat is not None and not after.state.is_over:
                 step = self._soonest(after, THRONES.decisions(after.state))
                 after, new = self._decide(after, step)
                 facts += new
         except OutOfEntries as end:
+            group = self.pages.battles.get(entry.number, ())
+            if (group[-1] if group else entry).number != self.pages.last:
+                raise Misfit("battle", entry.number, "the log goes on without the end of the battle") from end
             end.reached = after
             raise
+        self._compare_moves(entry, after.state)
         self._compare_battle(entry, facts)
         if strict:
             self._compare_blade(entry, facts)
         misfit = self._income(here, facts)
         if misfit is not None:
             raise misfit
+        if left is not None:
+            record: Any = entry.record
+            self.points.append(Departure(here, entry.number, record.house, record.area, left))
         return self._with_firm(self._settle(after, entry, before, left), here, step, facts)
 
     def _march_step(self, here: Hypothesis, question: Decision[Any], entry: r.Entry) -> tuple[Step, bool | None]:
@@ -157,15 +196,15 @@ class Battles(Planning):
         board = self.edition.board
         laid = {area: kind for (number, _), orders in after.laid.items() if number == before.round
                 for area, kind in orders.items()}  # fmt: skip
-        targets = [record.area]
+        targets = []
         if isinstance(record, r.Marched):
             targets += [step.to for step in record.steps if step.beat_neutral]
             if record.attack is not None:
                 targets.append(record.attack.area)
-        for target in targets:
+        for target in (record.area, *targets):
             if target in laid:
                 pinned[target] = laid[target]
-        for target in targets[1:]:
+        for target in targets:
             for near in board.neighbours[target] if target in board else ():
                 if laid.get(near, "").startswith("support") and near in before.orders:
                     pinned[near] = laid[near]
@@ -174,7 +213,8 @@ class Battles(Planning):
         if left is not None:
             vacated[entry.number] = (record.house, record.area)
             flags[entry.number] = left
-        return with_(after, pinned=pinned, vacated=vacated, left=flags, battle=0, words={})
+        quiet = after.quiet | {record.area} if isinstance(record, r.Marched) and not targets else after.quiet
+        return with_(after, pinned=pinned, quiet=quiet, vacated=vacated, left=flags, battle=0, words={})
 
     def _otherwise(self, here: Hypothesis, entry: r.Entry, first: Misfit) -> Iterator[Hypothesis]:
         """Other hidden orders and declarations of support that the battle may have been fought with."""
@@ -241,6 +281,15 @@ class Battles(Planning):
                 other = self._with_tokens(here, owner, (number,))
                 if other is not None:
                     yield other
+
+    def _compare_moves(self, entry: r.Entry, state: State) -> None:
+        """A march that a neutral force has thrown back did not go where the log has it."""
+        record = entry.record
+        if not isinstance(record, r.Marched):
+            return
+        for step in record.steps:
+            if step.beat_neutral and state.house_in(step.to) != record.house:
+                raise Misfit("battle", entry.number, f"{record.house} did not beat {step.to}", record.house, step.to)
 
     def _compare_battle(self, entry: r.Entry, facts: list[Fact]) -> None:
         told = next(

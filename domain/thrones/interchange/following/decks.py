@@ -96,7 +96,6 @@ def westeros_cards(records: Sequence[r.AnyRecord], edition: Edition) -> dict[Dec
     known = {deck: {card[3:]: card for card in cards} for deck, cards in edition.westeros_decks.items()}
     found: dict[Deck, list[CardId]] = {deck: [] for deck in known}
     came: dict[Deck, CardId] = {}
-    last_days = 0
     first, second, third = tuple(known)[:3]
     for record in records:
         name = ""
@@ -122,7 +121,9 @@ def westeros_cards(records: Sequence[r.AnyRecord], edition: Edition) -> dict[Dec
             case _:
                 continue
         if name == "last-days-of-summer":
-            last_days += 1
+            deck = _deck_of_last_days(known, found, came)
+            if deck:
+                found[deck].append(known[deck][name])
             continue
         for deck in (first, second, third):
             if name in known[deck] and not _shown(found[deck]) and not _is_consequence(name, found):
@@ -130,11 +131,6 @@ def westeros_cards(records: Sequence[r.AnyRecord], edition: Edition) -> dict[Dec
     for deck, card in came.items():
         if card and not _shown(found[deck]):
             found[deck].append(card)
-            last_days -= card.endswith("last-days-of-summer")
-    for deck in (first, second):
-        if last_days > 0 and not _shown(found[deck]) and "last-days-of-summer" in known[deck]:
-            found[deck].append(known[deck]["last-days-of-summer"])
-            last_days -= 1
     attacks = "wildlings-attack" if "wildlings-attack" in known[third] else "wildling-attack"
     if not _shown(found[third]) and attacks in known[third] and any(isinstance(one, r.WildlingBid) for one in records):
         found[third].append(known[third][attacks])
@@ -162,6 +158,18 @@ def _deck_of_winter(card: str, known: Mapping[Deck, Mapping[str, CardId]], found
     """The deck that Winter is Coming shuffled: the one that has what came instead, the first of them that is open."""
     fitting = [deck for deck, cards in known.items() if card in cards and "winter-is-coming" in cards]
     return next((deck for deck in fitting if not _shown(found[deck])), fitting[0] if fitting else "")
+
+
+def _deck_of_last_days(
+    known: Mapping[Deck, Mapping[str, CardId]], found: Mapping[Deck, list[CardId]], came: Mapping[Deck, CardId]
+) -> Deck:
+    """The deck whose Last Days of Summer is shown: where it came after Winter is Coming, or the next one in turn."""
+    name = "last-days-of-summer"
+    fitting = [deck for deck in known if name in known[deck] and not _shown(found[deck])]
+    awaited = [deck for deck in fitting if came.get(deck, "").endswith(name)]
+    last = max((number for number, deck in enumerate(known) if _shown(found[deck])), default=-1)
+    later = [deck for deck in tuple(known)[last + 1 :] if deck in fitting and not came.get(deck)]
+    return next(iter((*awaited, *later, *fitting)), "")
 
 
 # Tides of Battle

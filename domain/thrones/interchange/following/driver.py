@@ -21,14 +21,17 @@ from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, 
 from domain.thrones.interchange.following.replay import Nobody
 from domain.thrones.interchange.following.support import Change
 from domain.thrones.interchange.logs import records as r
-from domain.thrones.pieces import HouseId
+from domain.thrones.pieces import AreaId, HouseId
 from domain.thrones.procedures.control import announce_control, announce_victory_markers
 from domain.thrones.ruleset import THRONES, ThronesOf, rules_by
 
-MOST_COMMANDS = 6_000
+MOST_COMMANDS = 10_000
 """A bound on the commands of one import, tries included. Beyond it nothing is tried again; at twice as many it ends."""
 MOST_OTHERS = 6
 """How many musters back, and how many other ways of each, are tried for an entry that does not fit."""
+
+COUNTED = ("power", "income", "supply")
+"""Misfits in what is counted, which Power tokens bring about rather than musters."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,17 @@ class Point:
     others: tuple[tuple[int, c.Muster], ...]
 
 
+@dataclass(frozen=True)
+class Departure:
+    """A march from which all units went, and after which a Power token may have been left or not."""
+
+    before: Hypothesis
+    entry: int
+    house: HouseId
+    area: AreaId
+    left: bool
+
+
 def combined(options: list[Change], count: int) -> Iterator[tuple[Change, ...]]:
     for chosen in combinations(options, count):
         keys = [key for one in chosen for key in (*one.orders, *(f"word {area}" for area in one.words))]
@@ -68,7 +82,7 @@ class Driver:
         self.edition = edition
         self.rules: ThronesOf = rules_by(charter)
         self.dealt = dealt
-        self.points: list[Point] = []
+        self.points: list[Point | Departure] = []
         self.commands = 0
         self.bound_hit = False
         self.replanning = 0
@@ -119,11 +133,26 @@ class Driver:
         misfit = self._income(here, facts)
         if misfit is None:
             return self._with_firm(after, here, step, facts)
+        found = self._counted_otherwise(here, step, misfit, set())
+        if found is None:
+            raise misfit
+        return found
+
+    def _counted_otherwise(
+        self, here: Hypothesis, step: Step, misfit: Misfit, mended: set[HouseId]
+    ) -> Hypothesis | None:
+        """The command once more with Power tokens left elsewhere, of one House after the other."""
+        mended = mended | {misfit.house}
         for repaired in self._tokens_otherwise(here, misfit):
-            other, facts = self._decide(repaired, step)
-            if self._income(repaired, facts) is None:
-                return self._with_firm(other, repaired, step, facts)
-        raise misfit
+            after, facts = self._decide(repaired, step)
+            other = self._income(repaired, facts)
+            if other is None:
+                return self._with_firm(after, repaired, step, facts)
+            if other.kind == misfit.kind and other.house not in mended:
+                found = self._counted_otherwise(repaired, step, other, mended)
+                if found is not None:
+                    return found
+        return None
 
     def _with_firm(self, after: Hypothesis, before: Hypothesis, step: Step, facts: Iterable[Fact]) -> Hypothesis:
         """Tokens left behind, or not, that what has just happened rests on."""
@@ -145,9 +174,12 @@ class Driver:
 
     def _reach(self, here: Hypothesis, goal: int) -> Hypothesis:
         """Follow the log until an entry has been taken up."""
-        while not any(self.pages.place[number] >= goal for number in here.used) or here.state.combat is not None:
+        while not self._has_reached(here, goal):
             here = self.go_on(here)
         return here
+
+    def _has_reached(self, here: Hypothesis, goal: int) -> bool:
+        return here.state.combat is None and any(self.pages.place[number] >= goal for number in here.used)
 
     def _corrected(self, here: Hypothesis, facts: list[Fact], entry: int) -> Hypothesis | None:
         """The position with facts stated; None where they cannot be."""

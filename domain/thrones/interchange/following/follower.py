@@ -9,7 +9,7 @@ Past choices that nothing has rested on yet are revised in place: the game is pl
 from __future__ import annotations
 
 from domain.thrones import commands as c
-from domain.thrones.interchange.following.answers import answer
+from domain.thrones.interchange.following.answers import MARCHES, answer
 from domain.thrones.interchange.following.forcing import Forcing
 from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, OutOfEntries, Step, with_
 from domain.thrones.ruleset import THRONES
@@ -54,6 +54,7 @@ class Follower(Forcing):
         """Answer one question (or one group of them that belongs together)."""
         questions = THRONES.decisions(here.state)
         if not questions:
+            self._check_end(here)
             raise OutOfEntries
         first = questions[0]
         if first.kind == "assign-orders":
@@ -71,3 +72,11 @@ class Follower(Forcing):
             musters = isinstance(step.command, c.Consolidate) and step.command.use == "muster"
             return with_(self._rule(here, step), mustering=step.entry if musters else 0)
         return self._rule(here, self._soonest(here, questions))
+
+    def _check_end(self, here: Hypothesis) -> None:
+        """A game that is over although the log goes on: somebody has too many Castles, or is where he was not."""
+        last = max((self.pages.place[number] for number in here.used), default=-1)
+        number = here.state.round
+        later = [one for one in self.pages.entries[last + 1 :] if one.round > number or isinstance(one.record, MARCHES)]
+        if here.state.is_over and later:
+            raise Misfit("ended", later[0].number, f"{here.state.winner} has won", here.state.winner or "")

@@ -13,7 +13,7 @@ from domain.thrones.interchange.following.answers import MARCHES, is_march, is_r
 from domain.thrones.interchange.following.driver import Judged
 from domain.thrones.interchange.following.force import CERTAIN, RULES_OF, missing, mustered, outcome
 from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, Step, with_
-from domain.thrones.interchange.following.orders import told_orders
+from domain.thrones.interchange.following.orders import demands, lay, told_orders
 from domain.thrones.interchange.following.placing import Placing
 from domain.thrones.interchange.logs import records as r
 from domain.thrones.pieces import HouseId, Units, plus
@@ -121,11 +121,14 @@ class Forcing(Placing):
                     return corrected
             return here
         if misfit.kind == "orders":
-            for entry in reversed(self._round(here)):
-                if entry.number not in self.passed_over and concerns(entry.record, misfit.house, here.state):
-                    self.passed_over.add(entry.number)
-                    self.judged[entry.number] = judged
-                    return here
+            concerned = [
+                entry for entry in reversed(self._round(here)) if concerns(entry.record, misfit.house, here.state)
+            ]
+            # One entry without which orders can be laid; if there is none, the last of them.
+            for entry in sorted(concerned, key=lambda one: not self._fits_without(here, misfit.house, one.number)):
+                self.passed_over.add(entry.number)
+                self.judged[entry.number] = judged
+                return here
             if here.state.round not in self.free_power:
                 self.free_power.add(here.state.round)
                 return here
@@ -133,6 +136,12 @@ class Forcing(Placing):
                 self.by_default.add((here.state.round, misfit.house))
                 return here
         return None
+
+    def _fits_without(self, here: Hypothesis, house: HouseId, number: int) -> bool:
+        """Whether orders of a House can be laid for all entries of the round but one."""
+        game = self.rules.game(here.state)
+        wanted = demands(game, [entry for entry in self._round(here) if entry.number != number])
+        return not wanted.absent and lay(game, house, wanted, None) is not None
 
     def _force_march(self, here: Hypothesis, question: Decision[Any], judged: Judged) -> Hypothesis | None:
         """A march that cannot be: the House whose turn it is passes an order, and the log's outcome is stated."""

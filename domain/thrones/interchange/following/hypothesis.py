@@ -43,9 +43,9 @@ class Hypothesis:
     """A position, the steps that led to it, and what is inferred for steps taken long ago.
 
     ``used`` are entries that have been taken up. ``laid`` has the orders of each round and House, ``pinned`` those of
-    this round that outcomes already rest on; ``planned_from`` is where the round was planned. ``left`` tells for the
-    entry of a march whether a Power token was left, ``vacated`` whose march left which area, and ``firm`` are those
-    that later entries rest on.
+    this round that outcomes already rest on, ``quiet`` of these where a march met nobody; ``planned_from`` is where
+    the round was planned. ``left`` tells for the entry of a march whether a Power token was left, ``vacated`` whose
+    march left which area, and ``firm`` are those that later entries rest on.
     """
 
     state: State
@@ -54,6 +54,7 @@ class Hypothesis:
     laid: Mapping[tuple[int, HouseId], Mapping[AreaId, Kind]] = field(default_factory=dict)
     sources: Mapping[int, AreaId] = field(default_factory=dict)
     pinned: Mapping[AreaId, Kind] = field(default_factory=dict)
+    quiet: frozenset[AreaId] = frozenset()
     left: Mapping[int, bool] = field(default_factory=dict)
     vacated: Mapping[int, tuple[HouseId, AreaId]] = field(default_factory=dict)
     firm: frozenset[int] = frozenset()

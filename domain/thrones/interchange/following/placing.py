@@ -12,7 +12,7 @@ from domain.kernel.decision import Decision
 from domain.thrones import commands as c
 from domain.thrones.interchange.following.answers import answer
 from domain.thrones.interchange.following.battles import Battles
-from domain.thrones.interchange.following.driver import MOST_OTHERS, Point
+from domain.thrones.interchange.following.driver import COUNTED, MOST_OTHERS, Departure, Point
 from domain.thrones.interchange.following.forecast import Forecast
 from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, OutOfEntries, Step, with_
 from domain.thrones.interchange.following.musters import weighed
@@ -124,23 +124,82 @@ class Placing(Battles):
         self.hopeless.add(known)
         goal = self.pages.place.get(misfit.entry, self.pages.place[max(here.used)] if here.used else 0)
         points = self.points
-        near = [number for number in range(len(points)) if points[number].house in (misfit.house, misfit.foe)]
-        near = near or list(range(len(points)))
-        for number in sorted(near[-MOST_POINTS:], reverse=True):
-            point = points[number]
-            for other in self._other_ways(point, misfit):
+        houses = (misfit.house, misfit.foe)
+        places = [number for number, point in enumerate(points) if isinstance(point, Point)]
+        near = [number for number in places if points[number].house in houses] or places
+        tokens = [
+            number
+            for number, point in enumerate(points)
+            if isinstance(point, Departure) and point.house in houses and self._matters(point, misfit)
+        ]
+        tried = [*near[-MOST_POINTS:], *tokens[-MOST_POINTS:]]
+        counted = misfit.kind in COUNTED
+        tried.sort(key=lambda one: (counted and one in near, -one))
+        # Where an entry fits in the end but another House's does not, that is a matter of its own.
+        nearly: tuple[Hypothesis, list[Point | Departure], int] | None = None
+        for number in tried:
+            for start, told in self._other_starts(here, points[number], misfit):
                 self.points = list(points[:number])
-                try:
-                    found = self._reach(
-                        with_(self._rule(point.before, Step(other, point.entry, ("muster-places",)))), goal
-                    )
-                except (Misfit, OutOfEntries):
+                found, is_whole = self._followed(start, told, goal, misfit)
+                if found is None:
                     continue
-                if found is not None:
-                    self.trail.append(f"revised the muster of entry {point.entry} for {misfit}")
+                if is_whole:
+                    self.trail.append(f"revised entry {points[number].entry} for {misfit}")
                     return found
+                nearly = nearly or (found, self.points, points[number].entry)
         self.points = points
-        return None
+        if nearly is None:
+            return None
+        found, self.points, entry = nearly
+        self.trail.append(f"revised entry {entry} for {misfit}, another misfit in view")
+        return found
+
+    def _followed(
+        self, here: Hypothesis, told: Step | None, goal: int, misfit: Misfit
+    ) -> tuple[Hypothesis | None, bool]:
+        """How far the log can be followed up to an entry: to it, or to where what another House did does not fit."""
+        try:
+            if told is not None:
+                here = self._rule(here, told)
+            while not self._has_reached(here, goal):
+                here = self.go_on(here)
+        except Misfit as other:
+            place = self.pages.place.get(other.entry, -1)
+            is_another = misfit.kind in COUNTED and other.house != misfit.house and place >= goal
+            return (here if is_another else None), False
+        except OutOfEntries:
+            return None, False
+        return here, True
+
+    def _matters(self, point: Departure, misfit: Misfit) -> bool:
+        """Whether a Power token there, or the ships that are lost without it, could matter to what did not fit."""
+        place = self.edition.board[point.area]
+        port = bool(self.edition.board.port_of.get(point.area))
+        match misfit.kind:
+            case "power":
+                return point.left
+            case "income":
+                return port or bool(place.power)
+            case "supply":
+                return bool(place.supply)
+            case "muster" | "ended":
+                return port or bool(place.castle)
+            case "battle" | "retreat":
+                return port or misfit.area in self.edition.board.neighbours[point.area]
+            case _:
+                return port
+
+    def _other_starts(
+        self, here: Hypothesis, point: Point | Departure, misfit: Misfit
+    ) -> Iterator[tuple[Hypothesis, Step | None]]:
+        """Where to go on from when this choice is made otherwise, and with which command."""
+        if isinstance(point, Point):
+            for other in self._other_ways(point, misfit):
+                yield point.before, Step(other, point.entry, ("muster-places",))
+            return
+        later = {number: left for number, left in here.left.items() if number > point.entry}
+        left = not here.left.get(point.entry, point.left)
+        yield with_(point.before, left={**point.before.left, **later, point.entry: left}), None
 
     def _other_ways(self, point: Point, misfit: Misfit) -> list[c.Muster]:
         """Other ways to muster, those first that would help where the entry did not fit."""

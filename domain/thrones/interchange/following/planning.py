@@ -51,7 +51,9 @@ class Planning(Driver):
             forced = {area: (kind,) for area, kind in here.pinned.items()}
         else:
             pinned = {area: kinds[0] for area, kinds in (forced or {}).items()}
-            here = with_(here, planning=planning, planned_from=here, pinned=pinned, battle=0, words={})
+            here = with_(
+                here, planning=planning, planned_from=here, pinned=pinned, quiet=frozenset(), battle=0, words={}
+            )
         here = with_(here, demands=wanted)
         set_at = {record.house: entry.number for entry, record in self.pages.unused(here, r.OrdersSet)}
         houses = [question.player for question in questions]

@@ -101,8 +101,11 @@ def counted(parts: Iterable[str], words: Mapping[str, tuple[str, str]]) -> dict[
 
 
 def units(text: str) -> Units:
-    """Units joined by commas and ``and``."""
-    return counted(re.split(r", and | and |, ", text), n.UNITS)
+    """Units joined by commas and ``and``. Raises NotThis when there are none."""
+    found = counted(re.split(r", and | and |, ", text), n.UNITS)
+    if not found:
+        raise NotThis(text)
+    return found
 
 
 def barred(text: str, words: Mapping[str, tuple[str, str]]) -> dict[str, int]:

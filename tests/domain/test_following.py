@@ -128,6 +128,15 @@ def test_settings_of_the_site_are_the_charter_of_four_houses() -> None:
     assert variations_of(SITE) == MIXED_FOUR
 
 
+def test_a_border_read_into_the_charter_leaves_what_is_assumed_of_others_told() -> None:
+    log = msgspec.structs.replace(bots("mixed-four", 4, 1)[1], settings=SITE)
+    found, _ = charter_of(log)
+    assert isinstance(found.tables, dict)
+    assert found.tables["/links/-"] == ["crackclaw-point", "the-narrow-sea"]
+    assert isinstance(found.assumed, tuple)
+    assert {"rivers", "southern-borders", "borders-left-out"} <= {*found.assumed}
+
+
 def test_settings_that_are_all_on_are_the_second_edition() -> None:
     everything = {name: True for name in SITE if name.startswith("2nd")}
     assert variations_of(everything, "books") == Variations(lannister_ship="extra")

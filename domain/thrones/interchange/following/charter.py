@@ -192,7 +192,7 @@ def site_readings(charter: Charter) -> dict[str, int]:
         "ports-pay-with-dark-wings": int(charter.switches.dark_wings_ports == "yes"),
         "full-track-waits": int(variations.full_track == "wait"),
         "starting-supply": sum(pointer.endswith("/supply") for pointer in tables),
-        "borders": len(SITE_BORDERS) if "/links" in tables else 0,
+        "borders": len(SITE_BORDERS) if {"/links", "/links/-"} & tables.keys() else 0,
     }
 
 
@@ -225,6 +225,9 @@ DOUBTFUL_BORDERS: Links = (("starfall", "summer-sea"), ("storms-end", "summer-se
 def _borders(variations: Variations, more: Links = ()) -> dict[str, Any]:
     links = compose(variations).tables.links
     missing = [list(link) for link in (*SITE_BORDERS, *more) if link not in links]
+    if len(missing) == 1:
+        # As a new row: what is assumed of the other borders stays told.
+        return {"/links/-": missing[0]}
     return {"/links": [*map(list, links), *missing]} if missing else {}
 
 

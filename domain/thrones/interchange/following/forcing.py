@@ -56,7 +56,7 @@ class Forcing(Placing):
     def _force(self, here: Hypothesis, misfit: Misfit) -> Hypothesis | None:
         """Take over what the log says where no hidden choice explains it, or pass over what cannot be."""
         certain: Literal["rules", "open"] = "rules" if misfit.kind in CERTAIN else "open"
-        judged = Judged(RULES_OF.get(misfit.kind, ()), certain, misfit.what)
+        judged = Judged(self.edition.law.cite(RULES_OF.get(misfit.kind, ())), certain, misfit.what)
         entry = self.pages.by_number.get(misfit.entry)
         questions = THRONES.decisions(here.state)
         if not questions:

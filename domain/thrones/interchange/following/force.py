@@ -37,8 +37,11 @@ RULES_OF: Mapping[str, tuple[str, ...]] = {
 }
 """Rules by which our engine rules where the log does not fit."""
 
-CERTAIN = ("card", "battle", "retreat", "raven")
-"""Kinds in which everything hidden was tried, so that the rules decide; elsewhere an earlier inference may be wrong."""
+CERTAIN = ("card",)
+"""Kinds that rest on nothing inferred, so that the rules decide: hands are open and follow from the entries before.
+
+Elsewhere an inference of ours may be wrong, even where all that a battle hides was tried: our own games have shown it.
+"""
 
 
 def correction(facts: Iterable[Fact], entry: int) -> Correct:

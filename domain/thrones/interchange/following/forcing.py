@@ -55,7 +55,9 @@ class Forcing(Placing):
 
     def _force(self, here: Hypothesis, misfit: Misfit) -> Hypothesis | None:
         """Take over what the log says where no hidden choice explains it, or pass over what cannot be."""
-        certain: Literal["rules", "open"] = "rules" if misfit.kind in CERTAIN else "open"
+        # Behind an entry that was taken over, the position may be another than at the table.
+        is_certain = misfit.kind in CERTAIN and not self.judged
+        certain: Literal["rules", "open"] = "rules" if is_certain else "open"
         judged = Judged(self.edition.law.cite(RULES_OF.get(misfit.kind, ())), certain, misfit.what)
         entry = self.pages.by_number.get(misfit.entry)
         questions = THRONES.decisions(here.state)

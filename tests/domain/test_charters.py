@@ -33,31 +33,9 @@ from domain.thrones.start import Start
 from domain.thrones.variations import NAMED, PRESETS, SWITCHES, VARIATIONS, words_of
 from tests.charter_page import PAGE, written
 from tests.domain.games import CHOICES, Spec, play, some_variations
+from tests.domain.settings_of_records import SITE
 
 BORDER = {"/links/-": ["crackclaw-point", "the-narrow-sea"]}
-TABLE_OF_RECORDS = {
-    "2nd Edition Garrisons": True,
-    "2nd Edition Greyjoy Start Pos.": False,
-    "2nd Edition House Card Return": True,
-    "2nd Edition House Cards": True,
-    "2nd Edition Knights Limit": True,
-    "2nd Edition Lannister Ship +1": False,
-    "2nd Edition Map": False,
-    "2nd Edition Raid/CP Orders": True,
-    "2nd Edition SE Limit": True,
-    "2nd Edition Tides Of Battle": False,
-    "2nd Edition Tiebreaker": False,
-    "2nd Edition Tiebreaker 2019": True,
-    "2nd Edition Westeros Cards": True,
-    "2nd Edition Wildling Cards": True,
-    "2nd Edition Wildlings Strength": True,
-    "2nd Edition Win Condition": True,
-    "ACoK Ports": True,
-    "ACoK Siege Engines": True,
-    "Custom Drowned Pyke": True,
-    "Custom Oldtown + Crown": True,
-}
-"""The settings at the end of both records of four Houses."""
 
 
 def sentence(refusal: Refusal) -> str:
@@ -109,8 +87,8 @@ def test_a_charter_stores_only_the_words_that_differ() -> None:
 
 def test_the_preset_for_four_is_what_records_say() -> None:
     preset = PRESETS["mixed-four"]
-    assert variations_of(TABLE_OF_RECORDS) == preset.variations
-    assert switches_of(TABLE_OF_RECORDS, preset.switches) == preset.switches
+    assert variations_of(SITE) == preset.variations
+    assert switches_of(SITE, preset.switches) == preset.switches
 
 
 def test_without_a_number_as_many_play_as_can() -> None:

@@ -28,6 +28,7 @@ from domain.thrones.interchange.example_results import (
     Happened,
     acted,
     compare_areas,
+    compare_by,
     game_of,
     progress_of,
     same,
@@ -78,12 +79,8 @@ class Played(Happened, Protocol):
 
 
 def compare_first(happened: Played) -> None:
-    """Raise a :class:`Disagreement` at the first thing that does not hold. No key is passed over."""
-    for key, wanted in happened.expected.items():
-        if key not in COMPARISONS:
-            raise CaseError(f"expectation not understood: {key}")
-        COMPARISONS[key](happened, wanted)
-        happened.agreed.append(key)
+    """Raise a :class:`Disagreement` at the first thing that does not hold in an example of the first edition."""
+    compare_by(COMPARISONS, happened)
 
 
 def expects_nothing(expected: Json) -> bool:

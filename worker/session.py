@@ -141,21 +141,22 @@ def session(
                 if must_stop():
                     why = "stopped"
                     break
-                now = time.monotonic()
-                if now - began > longest_seconds:
+                if time.monotonic() - began > longest_seconds:
                     why = "long enough"
-                    break
-                if now - heard > linger_seconds:
-                    why = "silence"
                     break
                 if not bell.take_watch(number, holder):
                     why = "relieved"
                     break
                 game = bell.next_game(number)
-                if game is None and others_wait():
-                    why = "others wait"
-                    break
-                game = game or bell.next_game(number, min(1.0, max(0.01, linger_seconds)))
+                if game is None:
+                    if others_wait():
+                        why = "others wait"
+                        break
+                    # Only after a look: however late a busy machine lets us come here, what has rung is heard.
+                    if time.monotonic() - heard > linger_seconds:
+                        why = "silence"
+                        break
+                    game = bell.next_game(number, min(1.0, max(0.01, linger_seconds)))
                 if game is None:
                     continue
                 ruled += _drain(store, judges, game, warm, lease_seconds, must_stop)

@@ -11,7 +11,7 @@ from domain.kernel.decision import Answer, Decision
 from domain.thrones import commands as c
 from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, OutOfEntries, Step
 from domain.thrones.interchange.logs import records as r
-from domain.thrones.pieces import AreaId, Units, in_order, size
+from domain.thrones.pieces import AreaId, HouseId, Units, in_order
 
 Found = tuple[r.Entry, Any]
 
@@ -168,11 +168,16 @@ def _wildling_tie(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any])
     return _told(pages, hypothesis, None, decision.default, "tie")
 
 
-def _effects(pages: Pages, hypothesis: Hypothesis, house: str, kind: type[Any]) -> Iterator[Any]:
+def effects_of(pages: Pages, hypothesis: Hypothesis, house: HouseId) -> Iterator[tuple[int, Any]]:
+    """What the wildling card did to a House, with the entry that tells it."""
     for entry in _after_wildlings(pages, hypothesis):
         for effect in entry.record.effects if isinstance(entry.record, r.WildlingsWon | r.WildlingsBeaten) else ():
-            if isinstance(effect, kind) and getattr(effect, "house", house) == house:
-                yield effect
+            if getattr(effect, "house", house) == house:
+                yield entry.number, effect
+
+
+def _effects(pages: Pages, hypothesis: Hypothesis, house: HouseId, kind: type[Any]) -> Iterator[Any]:
+    return (effect for _, effect in effects_of(pages, hypothesis, house) if isinstance(effect, kind))
 
 
 def _wildling_word(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]) -> Step:
@@ -208,35 +213,9 @@ def _wildling_word(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]
     return _told(pages, hypothesis, None, decision.default, "wildling-choice")
 
 
-def _removed(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]) -> Step:
-    """Units given up for supply or to wildlings: those of the told types, from where the first legal way takes them."""
-    told: dict[str, int] | None = None
-    found = pages.first(hypothesis, r.SupplyCounted, fits=lambda one: one.house == decision.player and one.removed)
-    if found is not None and not list(_after_wildlings(pages, hypothesis)):
-        told = found[1].removed
-    for effect in _effects(pages, hypothesis, decision.player, r.UnitsRemoved):
-        told = effect.units
-    if told is not None:
-        for count, choice in enumerate(decision.options.every(decision.default)):
-            if count > 5_000:
-                break
-            total: dict[str, int] = {}
-            for units in choice.units.values():
-                for unit, number in units.items():
-                    kind = unit.removeprefix("routed-")
-                    total[kind] = total.get(kind, 0) + number
-            if total == told:
-                return Step(choice, 0, ("units-given-up",))
+def _given_up(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]) -> Step:
+    """Units given up: any that pay. Which it were, later entries say."""
     return _told(pages, hypothesis, None, decision.default, "units-given-up")
-
-
-def _exchanged(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]) -> Step:
-    told = next(_effects(pages, hypothesis, decision.player, r.UnitsExchanged), None)
-    if told is not None and isinstance(decision.default, c.CrowKillersUpgrade):
-        for choice in decision.options.every(decision.default):
-            if sum(size(units) for units in choice.units.values()) == told.count:
-                return Step(choice, 0, ("units-exchanged",))
-    return _told(pages, hypothesis, None, decision.default, "units-exchanged")
 
 
 # Planning
@@ -487,17 +466,17 @@ _ANSWERS: dict[str, Callable[[Pages, Hypothesis, Decision[Any]], Step]] = {
     "throne-of-blades": _choice,
     "dark-wings": _choice,
     "put-to-the-sword": _choice,
-    "reconcile-supply": _removed,
+    "reconcile-supply": _given_up,
     "influence-bid": _bid,
     "influence-tie": _bid_tie,
     "wildling-bid": _wildling_bid,
     "wildling-tie": _wildling_tie,
     "preemptive-raid": _wildling_word,
     "preemptive-raid-track": _wildling_word,
-    "destroy-units": _removed,
-    "horde-castle-units": _removed,
-    "crow-killers-degrade": _exchanged,
-    "crow-killers-upgrade": _exchanged,
+    "destroy-units": _given_up,
+    "horde-castle-units": _given_up,
+    "crow-killers-degrade": _given_up,
+    "crow-killers-upgrade": _given_up,
     "massing-discard": _wildling_word,
     "king-beyond-raise": _wildling_word,
     "king-beyond-lower": _wildling_word,

@@ -18,6 +18,7 @@ from domain.thrones.interchange.following.answers import Pages, answer
 from domain.thrones.interchange.following.decks import Dealt
 from domain.thrones.interchange.following.force import correction
 from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, OutOfEntries, Step, with_
+from domain.thrones.interchange.following.losses import GivenUp
 from domain.thrones.interchange.following.replay import Nobody
 from domain.thrones.interchange.following.support import Change
 from domain.thrones.interchange.logs import records as r
@@ -45,14 +46,13 @@ class Judged:
 
 @dataclass(frozen=True)
 class Point:
-    """A muster that could have gone otherwise."""
+    """Units mustered or given up, which could have been others, or elsewhere. ``others`` have what speaks against."""
 
     before: Hypothesis
-    decision: Decision[Any]
     entry: int
     house: HouseId
-    taken: c.Muster
-    others: tuple[tuple[int, c.Muster], ...]
+    taken: Step
+    others: tuple[tuple[int, c.Muster | GivenUp], ...]
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from domain.thrones import commands as c
 from domain.thrones.interchange.following.answers import MARCHES, answer
 from domain.thrones.interchange.following.forcing import Forcing
 from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, OutOfEntries, Step, with_
+from domain.thrones.interchange.following.losses import GIVEN_UP
 from domain.thrones.ruleset import THRONES
 from domain.thrones.start import Start
 
@@ -71,7 +72,11 @@ class Follower(Forcing):
             step = answer(self.pages, here, first)
             musters = isinstance(step.command, c.Consolidate) and step.command.use == "muster"
             return with_(self._rule(here, step), mustering=step.entry if musters else 0)
-        return self._rule(here, self._soonest(here, questions))
+        step = self._soonest(here, questions)
+        if isinstance(step.command, GIVEN_UP):
+            owed = next(one for one in questions if one.player == step.command.house)
+            return self._give_up(here, owed, step)
+        return self._rule(here, step)
 
     def _check_end(self, here: Hypothesis) -> None:
         """A game that is over although the log goes on: somebody has too many Castles, or is where he was not."""

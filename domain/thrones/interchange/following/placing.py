@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -10,12 +10,14 @@ from msgspec.structs import replace
 
 from domain.kernel.decision import Decision
 from domain.thrones import commands as c
+from domain.thrones.interchange.following import losses
 from domain.thrones.interchange.following.answers import answer
 from domain.thrones.interchange.following.battles import Battles
 from domain.thrones.interchange.following.driver import COUNTED, MOST_OTHERS, Departure, Point
 from domain.thrones.interchange.following.forecast import Forecast
 from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, OutOfEntries, Step, with_
-from domain.thrones.interchange.following.musters import weighed
+from domain.thrones.interchange.following.losses import GivenUp
+from domain.thrones.interchange.following.musters import after, weighed
 from domain.thrones.interchange.logs import records as r
 from domain.thrones.pieces import HouseId
 from domain.thrones.procedures.mustering import muster_options
@@ -59,10 +61,28 @@ class Placing(Battles):
                         break
         if not chosen:
             raise Misfit("muster", entry.number, f"{house} cannot muster {dict(units)}", house)
+        return self._likeliest(here, entry.number, chosen, Step(chosen[0][1], entry.number, ("muster-places",)))
+
+    def _give_up(self, here: Hypothesis, question: Decision[Any], step: Step) -> Hypothesis:
+        """Units given up for supply or to wildlings: those that later entries miss least."""
+        number, ways = losses.choices(self.pages, here, question)
+        if not ways:
+            return self._rule(here, step)
+        house = question.player
+        forecast = self._forecast(here, house, self.pages.by_number[number])
+        forces = here.state.forces_of(house)
+        against = forecast.weigh([losses.after(forces, way) for way in ways])
+        chosen = sorted(zip(against, ways, strict=True), key=lambda one: one[0])
+        return self._likeliest(here, number, chosen, Step(chosen[0][1], 0, step.assumed))
+
+    def _likeliest(
+        self, here: Hypothesis, number: int, chosen: Sequence[tuple[int, c.Muster | GivenUp]], step: Step
+    ) -> Hypothesis:
+        """The first of these commands; the others are kept for when a later entry does not fit."""
         if len(chosen) > 1:
-            self.points.append(Point(here, question, entry.number, house, chosen[0][1], tuple(chosen[1:])))
-        assumed = ("muster-places",) if len(chosen) > 1 else ()
-        return self._rule(here, Step(chosen[0][1], entry.number, assumed))
+            house = step.command.house  # type: ignore[attr-defined]  # answers of a House
+            self.points.append(Point(here, number, house, step, tuple(chosen[1:])))
+        return self._rule(here, step if len(chosen) > 1 else with_(step, assumed=()))
 
     def _castles_held(self, here: Hypothesis, house: HouseId) -> Iterator[Hypothesis]:
         """Positions in which Power tokens keep Castles that the House has left."""
@@ -195,34 +215,37 @@ class Placing(Battles):
         """Where to go on from when this choice is made otherwise, and with which command."""
         if isinstance(point, Point):
             for other in self._other_ways(point, misfit):
-                yield point.before, Step(other, point.entry, ("muster-places",))
+                yield point.before, with_(point.taken, command=other)
             return
         later = {number: left for number, left in here.left.items() if number > point.entry}
         left = not here.left.get(point.entry, point.left)
         yield with_(point.before, left={**point.before.left, **later, point.entry: left}), None
 
-    def _other_ways(self, point: Point, misfit: Misfit) -> list[c.Muster]:
-        """Other ways to muster, those first that would help where the entry did not fit."""
+    def _other_ways(self, point: Point, misfit: Misfit) -> list[c.Muster | GivenUp]:
+        """Other ways to muster or give up, those first that would help where the entry did not fit."""
         area = misfit.area
         if misfit.kind not in ("battle", "retreat") or area not in self.edition.board:
-            return [muster for _, muster in point.others[:MOST_OTHERS]]
+            return [way for _, way in point.others[:MOST_OTHERS]]
         near = self.edition.board.neighbours[area]
         value = {"footman": 1, "ship": 1, "knight": 2}
+        forces = point.before.state.forces_of(point.house)
 
-        def strength(muster: c.Muster) -> float:
+        def strength(way: c.Muster | GivenUp) -> float:
+            stand = after(forces, way) if isinstance(way, c.Muster) else losses.after(forces, way)
             total = 0.0
-            for step in muster.steps:
-                gain = value.get(step.unit, 0) - (1 if step.upgrade else 0)
-                total += gain if step.to == area else gain / 4 if step.to in near else 0
+            for there, units in stand.items():
+                power = sum(value.get(unit, 0) * count for unit, count in units.items())
+                total += power if there == area else power / 4 if there in near else 0
             return total
 
         sign = 1 if point.house == misfit.house else -1
-        now = strength(point.taken)
-        helping = [(against, -sign * (strength(muster) - now), muster) for against, muster in point.others
-                   if sign * (strength(muster) - now) > 0]  # fmt: skip
+        taken: Any = point.taken.command
+        now = strength(taken)
+        helping = [(against, -sign * (strength(way) - now), way) for against, way in point.others
+                   if sign * (strength(way) - now) > 0]  # fmt: skip
         helping.sort(key=lambda one: one[:2])
-        found = [muster for _, _, muster in helping[:MOST_OTHERS]]
+        found = [way for _, _, way in helping[:MOST_OTHERS]]
         if misfit.what.split()[1:2] != ["lost"]:
             # Not who won but what became of the units differs: armies elsewhere may have been others.
-            found += [muster for _, muster in point.others[:MOST_OTHERS] if muster not in found]
+            found += [way for _, way in point.others[:MOST_OTHERS] if way not in found]
         return found

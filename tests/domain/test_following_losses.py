@@ -1,0 +1,32 @@
+"""Units given up outside of battles: which it were, later entries of a log tell."""
+
+from __future__ import annotations
+
+from domain.thrones import commands as c
+from domain.thrones.charter import AS_PRINTED
+from domain.thrones.editions.composed import compose
+from domain.thrones.game import decision
+from domain.thrones.interchange.following import losses
+from domain.thrones.interchange.following.answers import Pages
+from domain.thrones.interchange.following.forecast import Forecast
+from domain.thrones.interchange.following.hypothesis import Hypothesis
+from domain.thrones.interchange.logs import records as r
+from domain.thrones.options import UnitsAnywhere
+from tests.domain.test_following import entry, planning
+
+
+def test_units_given_up_are_of_the_told_types_and_not_those_that_march_later() -> None:
+    here = Hypothesis(planning())
+    forces = here.state.forces_of("stark")
+    assert forces["winterfell"]["footman"] == forces["white-harbor"]["footman"] == 1
+    told = entry(1, 1, r.WildlingsWon("lannister", (r.UnitsRemoved("stark", {"footman": 1}),)))
+    later = entry(
+        2, 1, r.Marched("stark", "white-harbor", "land", (r.Step("widows-watch", {"footman": 1}),)), "MARCH"
+    )
+    question = decision(c.DestroyUnits(house="stark", units={}), UnitsAnywhere(forces, 1, 1))
+    number, ways = losses.choices(Pages((told, later)), here, question)
+    assert number == 1
+    assert [one.units for one in ways] == [{"white-harbor": {"footman": 1}}, {"winterfell": {"footman": 1}}]
+    forecast = Forecast(compose(AS_PRINTED), "stark", (later,), {}, (), 1, {})
+    white_harbor, winterfell = forecast.weigh([losses.after(forces, one) for one in ways])
+    assert winterfell < white_harbor

@@ -462,10 +462,13 @@ def test_missing_entries_are_counted() -> None:
 
 
 def test_another_language_is_noticed_and_kept() -> None:
-    german = TEXT.replace("Stark", "Haus Stark").replace("Houses", "H\u00e4user")
+    german = TEXT
+    for english, word in (("set his orders", "hat Befehle erteilt"), ("Houses", "H\u00e4user"), ("wins", "gewinnt"),
+                          ("marched out of", "zog aus"), ("mustered new units", "hob aus")):  # fmt: skip
+        german = german.replace(english, word)
     found = read(german)
     assert {one.code for one in found.problems} == {"entry-unknown", "other-language"}
-    assert found.log.entries[0].record == r.Unknown("Haus Stark set his orders.")
+    assert found.log.entries[0].record == r.Unknown("Stark hat Befehle erteilt.")
 
 
 def test_settings_that_nobody_knows_are_reported() -> None:

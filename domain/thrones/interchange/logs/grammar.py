@@ -15,10 +15,10 @@ import msgspec
 from domain.thrones.interchange.logs import names as n
 from domain.thrones.interchange.logs import records as r
 from domain.thrones.interchange.logs.dates import attack_date, attack_date_word
+from domain.thrones.interchange.logs.known import unknown_names
+from domain.thrones.interchange.logs.meaning import SITE_ORDER, meaning
+from domain.thrones.interchange.logs.meaning import effects as meanings
 from domain.thrones.pieces import HouseId, Units
-
-SITE_ORDER: tuple[HouseId, ...] = ("baratheon", "lannister", "stark", "tyrell", "greyjoy", "martell")
-"""The order in which the format lists Houses."""
 
 Lines = Sequence[str]
 Read = Callable[[re.Match[str], Lines], "tuple[r.AnyRecord, Lines] | None"]
@@ -279,8 +279,13 @@ def effect_line(effect: r.AnyEffect) -> str:
     assert_never(effect)
 
 
-def _effects(lines: Lines) -> tuple[r.AnyEffect, ...]:
-    return tuple(effect(line) for line in lines)
+def _effects(lines: Lines, house: HouseId = "") -> tuple[r.AnyEffect, ...]:
+    """Lines of an outcome of a House; those in other words by what they mean."""
+    found: list[r.AnyEffect] = []
+    for line in lines:
+        told = effect(line)
+        found += (meanings(told.text, house) or (told,)) if isinstance(told, r.Told) else (told,)
+    return tuple(found)
 
 
 # Entries that are one sentence
@@ -622,7 +627,9 @@ FORMS: tuple[Form, ...] = (
         r.AbilityResolved,
         sentence(r"<H:house> resolved \(<N:strength>\) <A:card>'s special ability\.?"),
         lambda m, more: (
-            r.AbilityResolved(house(m["house"]), int(m["strength"]), n.id_of(m["card"]), _effects(more)),
+            r.AbilityResolved(
+                house(m["house"]), int(m["strength"]), n.id_of(m["card"]), _effects(more, house(m["house"]))
+            ),
             (),
         ),
         lambda x: [
@@ -724,7 +731,7 @@ FORMS: tuple[Form, ...] = (
     Form(
         r.WildlingsWon,
         sentence(r"The [Ww]ildlings overwhelmed <H:house>'s? troops[.!]?"),
-        lambda m, more: (r.WildlingsWon(house(m["house"]), _effects(more)), ()),
+        lambda m, more: (r.WildlingsWon(house(m["house"]), _effects(more, house(m["house"]))), ()),
         lambda x: [f"The Wildlings overwhelmed {W(x.house)}'s troops.", *map(effect_line, x.effects)],
     ),
     Form(
@@ -771,8 +778,20 @@ _forms: Mapping[type[r.Record], Form] = {form.kind: form for form in FORMS}
 def read_record(lines: Lines) -> tuple[r.AnyRecord, tuple[str, ...]]:
     """The record of an entry, given its lines, and the lines that do not belong to it.
 
-    Never fails: what no sentence fits is an :class:`~.records.Unknown` with the whole text.
+    Where no sentence of the format fits, or one leaves a line or a name that nobody knows, its names may tell what it
+    means (:mod:`.meaning`). Never fails: what stays unclear is an :class:`~.records.Unknown` with the whole text.
     """
+    known = _by_form(lines)
+    is_vague = known is not None and isinstance(known[0], r.AbilityUsed)
+    if known is not None and not is_vague and not known[1] and not any(unknown_names(known[0])):
+        return known
+    found = meaning(lines)
+    if found is not None and (known is None or is_vague or type(found) is type(known[0])):
+        return found, ()
+    return known or (r.Unknown("\n".join(lines)), ())
+
+
+def _by_form(lines: Lines) -> tuple[r.AnyRecord, tuple[str, ...]] | None:
     head, more = lines[0], tuple(lines[1:])
     for form in FORMS:
         match = form.head.fullmatch(head)
@@ -784,7 +803,7 @@ def read_record(lines: Lines) -> tuple[r.AnyRecord, tuple[str, ...]]:
             continue
         if found is not None:
             return found[0], tuple(found[1])
-    return r.Unknown("\n".join(lines)), ()
+    return None
 
 
 def begins_entry(line: str) -> bool:

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
-import msgspec
-
 from domain.thrones.interchange.logs import names
 from domain.thrones.interchange.logs.grammar import read_record
+from domain.thrones.interchange.logs.known import unknown_names
 from domain.thrones.interchange.logs.lines import Raw, decode, split
 from domain.thrones.interchange.logs.records import Entry, Log, Problem, Reading, Unknown
 from domain.thrones.interchange.logs.settings import read_settings
-
-_AREA_FIELDS = ("area", "to", "origin")
-_CARD_FIELDS = ("card", "choice")
 
 
 def read(source: bytes | str) -> Reading:
@@ -54,32 +47,8 @@ def _entry(raw: Raw) -> tuple[Entry, list[Problem]]:
         )
     for line in rest:
         problems.append(Problem(raw.line, "line-unknown", f"entry {raw.number}: {line[:160]}", "its text is kept"))
-    for what, name in _unknown_names(record):
+    for what, name in unknown_names(record):
         problems.append(
             Problem(raw.line, f"unknown-{what}", f"entry {raw.number}: {names.word(name)}", "kept by that name")
         )
     return Entry(raw.number, raw.round, raw.phase, raw.player, record, raw.at, rest), problems
-
-
-def _unknown_names(value: Any, field: str = "") -> Iterator[tuple[str, str]]:
-    """Areas and cards in a record that no edition has."""
-    if isinstance(value, msgspec.Struct):
-        for name in value.__struct_fields__:
-            yield from _unknown_names(getattr(value, name), name)
-    elif field == "targets":
-        for area, _ in value:
-            yield from _unknown_names(area, "area")
-    elif field == "cards":
-        for _, card in value:
-            yield from _unknown_names(card, "card")
-    elif isinstance(value, tuple):
-        for one in value:
-            yield from _unknown_names(one)
-    elif isinstance(value, str):
-        if field in _AREA_FIELDS and value not in ("top", "bottom", *names.AREAS, *names.HOUSES):
-            yield "area", value
-        elif field in _CARD_FIELDS and value not in _CARDS:
-            yield "card", value
-
-
-_CARDS = {*names.HOUSE_CARDS, *names.WESTEROS_CARDS, *names.WILDLING_CARDS, *names.TIDES_CARDS}

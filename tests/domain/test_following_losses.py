@@ -20,9 +20,7 @@ def test_units_given_up_are_of_the_told_types_and_not_those_that_march_later() -
     forces = here.state.forces_of("stark")
     assert forces["winterfell"]["footman"] == forces["white-harbor"]["footman"] == 1
     told = entry(1, 1, r.WildlingsWon("lannister", (r.UnitsRemoved("stark", {"footman": 1}),)))
-    later = entry(
-        2, 1, r.Marched("stark", "white-harbor", "land", (r.Step("widows-watch", {"footman": 1}),)), "MARCH"
-    )
+    later = entry(2, 1, r.Marched("stark", "white-harbor", "land", (r.Step("widows-watch", {"footman": 1}),)), "MARCH")
     question = decision(c.DestroyUnits(house="stark", units={}), UnitsAnywhere(forces, 1, 1))
     number, ways = losses.choices(Pages((told, later)), here, question)
     assert number == 1

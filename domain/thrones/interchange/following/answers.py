@@ -27,6 +27,7 @@ class Pages:
             self.by_round.setdefault(entry.round, []).append(entry)
         self.place = {entry.number: place for place, entry in enumerate(entries)}
         self.tells_support = any(isinstance(one.record, r.SupportGiven | r.SupportWithheld) for one in entries)
+        self.tells_bidders = any(isinstance(one.record, r.Bid | r.WildlingBid) and one.player for one in entries)
         self.battles = dict(self._battles())
         self.last = entries[-1].number if entries else 0
 

@@ -158,7 +158,7 @@ class Battles(Planning):
         self._compare_battle(entry, facts)
         if strict:
             self._compare_blade(entry, facts)
-        misfit = self._income(here, facts)
+        misfit = self._counted(here, after, facts)
         if misfit is not None:
             raise misfit
         if left is not None:

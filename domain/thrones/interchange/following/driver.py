@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any, Literal
 
 from domain.kernel.decision import Decision
-from domain.kernel.facts import Fact
+from domain.kernel.facts import AnswerTaken, Fact
 from domain.kernel.refusal import Refusal
 from domain.thrones import commands as c
 from domain.thrones import facts as f
@@ -31,8 +31,11 @@ MOST_COMMANDS = 10_000
 MOST_OTHERS = 6
 """How many musters back, and how many other ways of each, are tried for an entry that does not fit."""
 
-COUNTED = ("power", "income", "supply")
+UNTOLD = ("income", "supply", "spent")
+"""Misfits of what our ruling brings beside an entry: the log can be followed all the same."""
+COUNTED = ("power", *UNTOLD)
 """Misfits in what is counted, which Power tokens bring about rather than musters."""
+BIDS = ("influence-bid", "wildling-bid")
 
 
 @dataclass(frozen=True)
@@ -130,7 +133,7 @@ class Driver:
             for repaired in self._tokens_otherwise(here, short_of):
                 return self._decide(repaired, step)[0]
             raise short_of from None
-        misfit = self._income(here, facts)
+        misfit = self._counted(here, after, facts)
         if misfit is None:
             return self._with_firm(after, here, step, facts)
         found = self._counted_otherwise(here, step, misfit, set())
@@ -145,7 +148,7 @@ class Driver:
         mended = mended | {misfit.house}
         for repaired in self._tokens_otherwise(here, misfit):
             after, facts = self._decide(repaired, step)
-            other = self._income(repaired, facts)
+            other = self._counted(repaired, after, facts)
             if other is None:
                 return self._with_firm(after, repaired, step, facts)
             if other.kind == misfit.kind and other.house not in mended:
@@ -157,7 +160,9 @@ class Driver:
     def _with_firm(self, after: Hypothesis, before: Hypothesis, step: Step, facts: Iterable[Fact]) -> Hypothesis:
         """Tokens left behind, or not, that what has just happened rests on."""
         firm = set(after.firm)
-        latest = {area: number for number, (_, area) in sorted(before.vacated.items())}
+        # Where units stand, a token below them decides nothing.
+        latest = {area: number for number, (_, area) in sorted(before.vacated.items())
+                  if area not in before.state.units}  # fmt: skip
         if isinstance(step.command, c.Muster):
             firm.update(latest[one.area] for one in step.command.steps if one.area in latest)
         pays_supply = {fact.house for fact in facts if isinstance(fact, f.SupplyCounted)}
@@ -170,7 +175,15 @@ class Driver:
                 place = self.edition.board[area]
                 if (place.supply and before.vacated[number][0] in pays_supply) or (place.power and pays_power):
                     firm.add(number)
-        return with_(after, firm=frozenset(firm)) if firm != after.firm else after
+        spare: dict[int, tuple[HouseId, int | None]]
+        spare = {entry.number: (record.house, None) for entry, record, is_asked in self._bids_begun(after, facts)
+                 if not is_asked}  # fmt: skip
+        if isinstance(step.command, c.InfluenceBid | c.WildlingBid) and step.entry:
+            house, least = step.command.house, max(1, step.command.bid)
+            spare[step.entry] = (house, before.state.power[house] - least)
+        if firm == after.firm and not spare:
+            return after
+        return with_(after, firm=frozenset(firm), spare={**after.spare, **spare}, used=after.used | {*spare})
 
     def _reach(self, here: Hypothesis, goal: int) -> Hypothesis:
         """Follow the log until an entry has been taken up."""
@@ -192,6 +205,41 @@ class Driver:
             self.trail.append(f"entry {entry}: {refusal.code} {refusal.params}")
             return None
         return here.take(ruling.state, Step(command, 0))
+
+    def _counted(self, here: Hypothesis, after: Hypothesis, facts: Sequence[Fact]) -> Misfit | None:
+        """The first supply, income, or Power for a bid that is not what the log says."""
+        return self._income(here, facts) or self._power_for_bids(after, facts)
+
+    def _power_for_bids(self, after: Hypothesis, facts: Iterable[Fact]) -> Misfit | None:
+        """Who has no Power is not asked for a bid: the site then bids for the House, and the entry has no player."""
+        for entry, record, is_asked in self._bids_begun(after, facts):
+            has, house = after.state.power[record.house], record.house
+            if entry.number in self.tolerated:
+                continue
+            if not is_asked and (record.power or entry.player):
+                kind = "power" if record.power else "spent"
+                return Misfit(kind, entry.number, f"{house} has no Power", house, str(max(1, record.power)))
+            if is_asked and self.pages.tells_bidders and not entry.player and not record.power:
+                return Misfit("spent", entry.number, f"{house} has {has} Power", house, str(-has))
+        return None
+
+    def _bids_begun(
+        self, after: Hypothesis, facts: Iterable[Fact]
+    ) -> Iterator[tuple[r.Entry, r.Bid | r.WildlingBid, bool]]:
+        """The entries of an auction that has just begun, each with whether the House is asked for its bid."""
+        forced = {fact.player for fact in facts
+                  if isinstance(fact, AnswerTaken) and fact.kind in BIDS and fact.how == "forced"}  # fmt: skip
+        asked = {one.player: one.default for one in THRONES.decisions(after.state) if one.kind in BIDS}
+        tracks = {getattr(default, "track", "") for default in asked.values()}
+        if not asked:
+            # Nobody has Power: the auction is over already.
+            tracks = {fact.about.replace("wildlings", "") for fact in facts if isinstance(fact, f.BidsRevealed)}
+        for house in self.charter.houses:
+            if house in forced or house in asked:
+                found = next((one for one in self.pages.unused(after, r.Bid, r.WildlingBid)
+                              if one[1].house == house and getattr(one[1], "track", "") in tracks), None)  # fmt: skip
+                if found is not None:
+                    yield found[0], found[1], house in asked
 
     def _income(self, here: Hypothesis, facts: Iterable[Fact]) -> Misfit | None:
         """The first supply or income that is not what the log says."""
@@ -244,7 +292,7 @@ class Driver:
     def _tokens_otherwise(self, here: Hypothesis, misfit: Misfit) -> Iterator[Hypothesis]:
         """Positions in which Power tokens were left elsewhere, so that a count comes out as told.
 
-        ``misfit.area`` holds the difference: supply, income, or Power that a bid needs.
+        ``misfit.area`` holds the difference: supply, income, or Power that a bid needs, and more does no harm.
         """
         wanted = int(misfit.area)
         worth = self._worth_of_tokens(here, misfit)
@@ -254,10 +302,9 @@ class Driver:
             for numbers in combinations(sorted(worth), count)
             if sum(worth[number][0] for number in numbers) == wanted
         ]
-        for _, numbers in sorted(ways, key=lambda way: (len(way[1]), way[0]))[:MOST_OTHERS]:
-            other = self._with_tokens(here, misfit.house, numbers)
-            if other is not None:
-                yield other
+        others = (self._with_tokens(here, misfit.house, numbers)
+                  for _, numbers in sorted(ways, key=lambda way: (len(way[1]), way[0])))  # fmt: skip
+        yield from islice((other for other in others if other is not None), MOST_OTHERS)
 
     def _worth_of_tokens(self, here: Hypothesis, misfit: Misfit) -> dict[int, tuple[int, int]]:
         """For each march that could have left a token otherwise: what that would change, and how much else."""
@@ -269,23 +316,55 @@ class Driver:
             place = self.edition.board[area]
             icons = place.supply if misfit.kind == "supply" else place.power
             left = here.left[number]
-            if misfit.kind == "power":
-                if left:
-                    worth[number] = (1, place.castle + place.power + place.supply)
+            if misfit.kind in ("power", "spent"):
+                if left == (int(misfit.area) > 0) and (left or self._may_have_token(here, number)):
+                    worth[number] = (
+                        1 if left else -1,
+                        (place.castle + place.power + place.supply) * (1 if left else -1),
+                    )
             elif latest[area] == number and area not in here.state.units:
                 owner = here.state.power_tokens.get(area)
                 if icons and (owner == house if left else owner is None):
                     worth[number] = (-icons if left else icons, 0)
         return worth
 
+    def _was_entered(self, here: Hypothesis, number: int) -> bool:
+        """Whether others have come to the area, and gone again, since a march left it."""
+        house, area = here.vacated[number]
+        owner = here.state.power_tokens.get(area, house)
+        return owner != house or any(
+            one > number and other == area and who != house for one, (who, other) in here.vacated.items()
+        )
+
+    def _may_have_token(self, here: Hypothesis, number: int) -> bool:
+        """Whether a Power token left by this march would be on the board now, or have gone when others came."""
+        house, area = here.vacated[number]
+        later = [one for one, (_, other) in here.vacated.items() if other == area and one > number]
+        return not later or here.vacated[min(later)][0] != house
+
     def _with_tokens(self, here: Hypothesis, house: HouseId, numbers: Iterable[int]) -> Hypothesis | None:
+        """The position with other tokens left; None where the House could not have paid for them and its bids."""
+        numbers = tuple(numbers)
+        spare = dict(here.spare)
+        for entry, (bidder, power) in here.spare.items():
+            change = sum(1 if here.left[number] else -1 for number in numbers if number < entry)
+            if bidder == house and change:
+                if power is None or power + change < 0:
+                    return None
+                spare[entry] = (bidder, power + change)
         edited = self.rules.game(here.state)
         flags = dict(here.left)
         for number in numbers:
             area = here.vacated[number][1]
             flags[number] = not flags[number]
             if flags[number]:
-                if edited.state.power[house] < 1 or area in edited.state.power_tokens:
+                if edited.state.power[house] < 1:
+                    return None
+                if edited.state.house_in(area) not in (None, house) or self._was_entered(here, number):
+                    # It is gone by now.
+                    edited.emit(f.PowerChanged(house=house, by=-1))
+                    continue
+                if area in edited.state.power_tokens:
                     return None
                 edited.emit(f.PowerTokenPlaced(house=house, area=area))
             else:
@@ -294,4 +373,4 @@ class Driver:
                 edited.emit(f.PowerChanged(house=house, by=1))
         announce_control(edited)
         announce_victory_markers(edited)
-        return with_(here, state=edited.state, left=flags)
+        return with_(here, state=edited.state, left=flags, spare=spare)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from domain.thrones import commands as c
 from domain.thrones.interchange.following.answers import MARCHES, answer
+from domain.thrones.interchange.following.driver import UNTOLD
 from domain.thrones.interchange.following.forcing import Forcing
 from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, OutOfEntries, Step, with_
 from domain.thrones.interchange.following.losses import GIVEN_UP
@@ -33,7 +34,7 @@ class Follower(Forcing):
                 return end.reached if isinstance(end.reached, Hypothesis) else here
             except Misfit as misfit:
                 found = self._revise_musters(here, misfit)
-                if found is None and misfit.kind in ("income", "supply") and misfit.entry not in self.tolerated:
+                if found is None and misfit.kind in UNTOLD and misfit.entry not in self.tolerated:
                     self.tolerated.add(misfit.entry)
                     self.trail.append(f"tolerated {misfit}")
                     continue

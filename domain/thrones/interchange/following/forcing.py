@@ -10,7 +10,7 @@ from domain.kernel.decision import Decision
 from domain.thrones import commands as c
 from domain.thrones import facts as f
 from domain.thrones.interchange.following.answers import MARCHES, is_march, is_raid
-from domain.thrones.interchange.following.driver import Judged
+from domain.thrones.interchange.following.driver import BIDS, UNTOLD, Judged
 from domain.thrones.interchange.following.force import CERTAIN, RULES_OF, missing, mustered, outcome
 from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, Step, with_
 from domain.thrones.interchange.following.orders import demands, lay, told_orders
@@ -48,7 +48,7 @@ class Forcing(Placing):
             try:
                 return self._force(here, misfit)
             except Misfit as other:
-                if other.kind not in ("income", "supply") or other.entry in self.tolerated:
+                if other.kind not in UNTOLD or other.entry in self.tolerated:
                     return None
                 self.tolerated.add(other.entry)
         return None
@@ -70,7 +70,10 @@ class Forcing(Placing):
             corrected = self._corrected(here, [short], entry.number)
             if corrected is not None:
                 return corrected
-            owed = next(one for one in questions if one.player == misfit.house)
+            owed = next((one for one in questions if one.player == misfit.house and one.kind in BIDS), None)
+            if owed is None:
+                self.tolerated.add(entry.number)
+                return here
             most = {"bid": here.state.power[misfit.house]}
             return self._rule(here, Step(replace(owed.default, **most), entry.number))
         if question.kind == "raid":

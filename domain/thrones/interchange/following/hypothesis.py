@@ -45,7 +45,8 @@ class Hypothesis:
     ``used`` are entries that have been taken up. ``laid`` has the orders of each round and House, ``pinned`` those of
     this round that outcomes already rest on, ``quiet`` of these where a march met nobody; ``planned_from`` is where
     the round was planned. ``left`` tells for the entry of a march whether a Power token was left, ``vacated`` whose
-    march left which area, and ``firm`` are those that later entries rest on.
+    march left which area, and ``firm`` are those that later entries rest on. ``spare`` has for the entry of a bid the
+    House and the Power that it could have lacked; None where it had no Power, and so could have had no more.
     """
 
     state: State
@@ -58,6 +59,7 @@ class Hypothesis:
     left: Mapping[int, bool] = field(default_factory=dict)
     vacated: Mapping[int, tuple[HouseId, AreaId]] = field(default_factory=dict)
     firm: frozenset[int] = frozenset()
+    spare: Mapping[int, tuple[HouseId, int | None]] = field(default_factory=dict)
     demands: Demands | None = None
     planning: State | None = None
     planned_from: Hypothesis | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from domain.kernel.refusal import Refusal
 from domain.thrones.commands import Muster, MusterStep
@@ -24,9 +24,15 @@ def items_of(units: Mapping[str, int]) -> list[Item]:
     return items
 
 
-def ways(house: HouseId, options: MusterOptions, units: Mapping[str, int]) -> Iterator[Muster]:
-    """Every muster of exactly these units that has the points, one for each outcome."""
+def ways(
+    house: HouseId, options: MusterOptions, units: Mapping[str, int], held: Collection[AreaId] = ()
+) -> Iterator[Muster]:
+    """Every muster of exactly these units that has the points, one for each outcome.
+
+    Points of areas ``held`` by units are spent first: others rest on a Power token.
+    """
     items = items_of(units)
+    areas = sorted(options.areas, key=lambda area: (area not in held, area))
     points = {area: there.points for area, there in options.areas.items()}
     footmen = {area: there.footmen + there.routed_footmen for area, there in options.areas.items()}
     seen: set[tuple[tuple[AreaId, str, int], ...]] = set()
@@ -36,7 +42,7 @@ def ways(house: HouseId, options: MusterOptions, units: Mapping[str, int]) -> It
             yield list(steps)
             return
         kind, is_upgrade = items[at]
-        choices = _choices(options, kind, is_upgrade)
+        choices = _choices(options, areas, kind, is_upgrade)
         first = least if at and items[at - 1] == items[at] else 0
         for number in range(first, len(choices)):
             area, to = choices[number]
@@ -64,10 +70,10 @@ def ways(house: HouseId, options: MusterOptions, units: Mapping[str, int]) -> It
             yield Muster(house=house, steps=tuple(steps))
 
 
-def _choices(options: MusterOptions, kind: str, is_upgrade: bool) -> list[tuple[AreaId, AreaId]]:
+def _choices(options: MusterOptions, areas: list[AreaId], kind: str, is_upgrade: bool) -> list[tuple[AreaId, AreaId]]:
     if kind == "ship" and not is_upgrade:
-        return [(area, to) for area, there in sorted(options.areas.items()) for to in there.ships_to]
-    return [(area, area) for area in sorted(options.areas)]
+        return [(area, to) for area in areas for to in options.areas[area].ships_to]
+    return [(area, area) for area in areas]
 
 
 def after(forces: Mapping[AreaId, Units], muster: Muster) -> dict[AreaId, dict[str, int]]:
@@ -92,7 +98,7 @@ def weighed(
     options: MusterOptions, forces: Mapping[AreaId, Units], forecast: Forecast, house: HouseId, units: Mapping[str, int]
 ) -> list[tuple[int, Muster]]:
     """As :func:`ranked`, with how much speaks against each."""
-    musters = [muster for muster in ways(house, options, units) if _is_legal(options, muster)]
+    musters = [muster for muster in ways(house, options, units, forces) if _is_legal(options, muster)]
     if len(musters) < 2:
         return [(0, muster) for muster in musters]
     against = forecast.weigh([after(forces, muster) for muster in musters])

@@ -198,6 +198,8 @@ class Placing(Battles):
         match misfit.kind:
             case "power":
                 return point.left
+            case "spent":
+                return point.left == (int(misfit.area) > 0)
             case "income":
                 return port or bool(place.power)
             case "supply":

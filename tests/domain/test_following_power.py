@@ -1,0 +1,37 @@
+"""Power tokens left behind: what a log tells of them is what Houses can pay for later, and who is not asked."""
+
+from __future__ import annotations
+
+from domain.thrones import commands as c
+from domain.thrones.charter import Charter
+from domain.thrones.interchange.following.charter import settings_of
+from domain.thrones.interchange.following.importer import import_log
+from domain.thrones.interchange.logs import records as r
+from tests.domain.test_following import entry
+
+HOUSES = ("baratheon", "lannister", "stark")
+AWAY = r.Marched("stark", "white-harbor", "land", (r.Step("widows-watch", {"footman": 1}),))
+
+
+def left(bids: dict[str, tuple[int, int]], *, asked: bool) -> list[bool]:
+    """Whether Power tokens were left by Stark in round 1, whose Houses bid so for two tracks in round 2."""
+    told = [entry(1, 1, AWAY, "MARCH"), entry(2, 1, r.PowerConsolidated({}), "POWER")]
+    for number, track in enumerate(("iron-throne", "fiefdoms")):
+        for house, power in bids.items():
+            player = house if power[number] or asked else ""
+            told.append(r.Entry(len(told) + 1, 2, "WESTEROS", player, r.Bid(house, track, power[number])))
+        order = tuple(sorted(HOUSES, key=lambda house: -bids[house][number]))
+        told.append(entry(len(told) + 1, 2, r.TrackOrdered(track, order)))
+    charter = Charter("second-edition", HOUSES, chance="stated")
+    found = import_log(r.Reading(r.Log("1", "", tuple(told), settings_of(charter)), ()))
+    assert found.report.explained == found.report.entries
+    return [one.command.leave_power for one in found.ruled if isinstance(one.command, c.MarchOrder)]
+
+
+def test_who_bids_all_his_power_has_left_no_token() -> None:
+    assert left({"baratheon": (2, 1), "lannister": (3, 2), "stark": (4, 1)}, asked=True) == [False]
+
+
+def test_who_is_not_asked_has_no_power() -> None:
+    assert left({"baratheon": (2, 1), "lannister": (3, 2), "stark": (4, 0)}, asked=False) == [True]
+    assert left({"baratheon": (2, 1), "lannister": (3, 2), "stark": (4, 0)}, asked=True) == [False]

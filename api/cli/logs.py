@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from domain.kernel.arbiter import Correct
 from domain.kernel.decision import Answer
 from domain.thrones.charter import Charter
 from domain.thrones.interchange.following.charter import settings_of
-from domain.thrones.interchange.following.importer import Imported, Report, figures, import_log
+from domain.thrones.interchange.following.importer import Imported, figures, import_log
 from domain.thrones.interchange.following.prose import told
 from domain.thrones.interchange.following.replay import Ruled
 from domain.thrones.interchange.logs.from_facts import Ruled as Told
@@ -31,8 +32,13 @@ NO_TIME = "1970-01-01T00:00"
 """Where a log has no times at all."""
 
 
-def take_in(here: Place, out: Out, source: bytes, name: str) -> None:
-    """Import a log as a game. Raises Failure where an entry is neither adjudicated nor a judged disagreement."""
+def take_in(here: Place, out: Out, source: bytes, name: str, accept: Sequence[str], *, every: bool) -> None:
+    """Import a log as a game. Raises Failure where an entry is neither adjudicated nor a judged disagreement.
+
+    Where the log goes on from an outcome that is not ours, the game stands before that entry, unless ``accept`` has its
+    number or ``all``: then the outcome is recorded as a correction. ``every`` lists every assumption.
+    """
+    accepted = _accepted(accept)
     began = time.monotonic()
     reading = read(source)
     if not reading.log.entries:
@@ -42,12 +48,26 @@ def take_in(here: Place, out: Out, source: bytes, name: str) -> None:
     imported = import_log(reading)
     seconds = time.monotonic() - began
     game = name or _game_id(reading.log.game)
-    version = _put(here, game, imported)
-    document = {"game": game, "version": version, "seconds": round(seconds, 1), **_document(imported.report)}
-    for line in told(imported.report):
+    recorded, before = imported.accepted(imported.taken_over if accepted is None else accepted)
+    version = _put(here, game, imported, recorded)
+    document = {
+        "game": game,
+        "version": version,
+        "seconds": round(seconds, 1),
+        "stands_before": before or None,
+        **_document(imported),
+    }
+    for line in told(imported.report, every=every):
         out.say(line)
     out.say(f"Game {game} is here with {version} entries.")
-    if not imported.report.is_whole:
+    if before:
+        numbers = ", ".join(map(str, imported.taken_over))
+        out.say(
+            f"It stands before entry {before}, since the log goes on from an outcome that the rules do not give. "
+            f"To have it go on, take it in under another id (--as) and accept what the log has as corrections: "
+            f"--accept {before}, or --accept all ({numbers})."
+        )
+    if not imported.report.is_whole or before:
         raise Failure(
             DISAGREES,
             "not-adjudicated",
@@ -57,20 +77,31 @@ def take_in(here: Place, out: Out, source: bytes, name: str) -> None:
     out.document(document)
 
 
+def _accepted(words: Sequence[str]) -> Collection[int] | None:
+    """Numbers of entries whose outcome is accepted; None for all. Raises Failure for other words."""
+    if "all" in words:
+        return None
+    numbers = [number for word in words for number in word.replace(",", " ").split()]
+    wrong = next((number for number in numbers if not number.isdecimal()), None)
+    if wrong is not None:
+        raise usage(f"--accept takes numbers of entries, or all; {wrong!r} is neither.", accept=wrong)
+    return {int(number) for number in numbers}
+
+
 def _game_id(title: str) -> str:
     found = re.sub(r"[^a-z0-9-]+", "-", title.lower()).strip("-")
     return found or "log"
 
 
-def _document(report: Report) -> dict[str, Any]:
-    whole = plain(report)
-    return {**whole, "figures": dict(figures(report))}
+def _document(imported: Imported) -> dict[str, Any]:
+    whole = plain(imported.report)
+    return {**whole, "taken_over": imported.taken_over, "figures": dict(figures(imported.report))}
 
 
-def _put(here: Place, game: str, imported: Imported) -> int:
+def _put(here: Place, game: str, imported: Imported, recorded: Sequence[Ruled]) -> int:
     """The commands through the inbox, as if they had come in at the times of the log; the version reached."""
     store = here.desk.store
-    first, *rest = imported.ruled
+    first, *rest = recorded
     assert isinstance(first.command, Start), "a game starts with its start"
     opening = submission(first.command, seat=None, at=_at(first), cause="system", key="log/1")
     store.create(game, THRONES.name, THRONES.version, opening)

@@ -248,6 +248,13 @@ def import_(
     file: Annotated[str, typer.Argument(help="A full export or bundle; - is standard input.", show_default=False)],
     name: Annotated[str, typer.Option("--as", help="Another id for the game.")] = "",
     format: Annotated[str, typer.Option(help="log: a play-by-mail log of another site.")] = "",
+    accept: Annotated[
+        list[str],
+        typer.Option(
+            help="With a log: an entry whose outcome is accepted against our ruling, as a correction; or all."
+        ),
+    ] = [],  # noqa: B006 - typer copies it
+    assumptions: Annotated[bool, typer.Option(help="With a log: list every assumption, not only how many.")] = False,
     data: Data = "",
     store: StoreUrl = "",
     queue: QueueUrl = "",
@@ -256,13 +263,16 @@ def import_(
     """Take in an exported game; it goes on where it was. Its seats need new tokens.
 
     A play-by-mail log (--format log) becomes a game of ours: what it leaves out is inferred and listed.
+    Where it goes on from an outcome that the rules do not give, the game stands before it until that is accepted.
     """
     out = Out(json)
     if _is_log(format):
         source = logs.source_of(file)
         with place(data, store, queue, may_begin=True) as here:
-            logs.take_in(here, out, source, name)
+            logs.take_in(here, out, source, name, accept, every=assumptions)
         return
+    if accept or assumptions:
+        raise usage("--accept and --assumptions go with --format log.")
     with place(data, store, queue, may_begin=True) as here:
         raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
         try:

@@ -31,6 +31,12 @@ class Pages:
         self.battles = dict(self._battles())
         self.last = entries[-1].number if entries else 0
 
+    def reading(self, number: int, record: r.AnyRecord) -> Pages:
+        """The same log with one entry that says something else."""
+        return Pages(
+            tuple(replace(entry, record=record) if entry.number == number else entry for entry in self.entries)
+        )
+
     def _battles(self) -> Iterator[tuple[int, tuple[r.Entry, ...]]]:
         for place, entry in enumerate(self.entries):
             if isinstance(entry.record, r.Marched) and entry.record.attack is not None:

@@ -46,7 +46,7 @@ class Battles(Planning):
         try:
             return self._attempt(here, entry)
         except Misfit as misfit:
-            if misfit.kind not in ("battle", "refused", "retreat", "ability", "blade"):
+            if misfit.kind not in ("battle", "refused", "retreat", "ability", "blade") or self.at_once == entry.number:
                 raise
             first = misfit
         nearly = here if first.kind == "blade" else None

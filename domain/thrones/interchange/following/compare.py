@@ -75,12 +75,16 @@ def pair(theirs: Sequence[r.Entry], ours: Iterable[r.Entry]) -> tuple[list[Pairi
         if found is not None:
             pairs[entry.number] = Pairing(entry, here.pop(found).record, equal=True)
     _income_told_apart(theirs, left, pairs)
+    for about in (_is_about, _is_of_the_kind):
+        for entry in theirs:
+            if entry.number in pairs:
+                continue
+            here = left.get(entry.round, [])
+            found = next((number for number, one in enumerate(here) if about(entry.record, one.record)), None)
+            if found is not None:
+                pairs[entry.number] = Pairing(entry, here.pop(found).record, equal=False)
     for entry in theirs:
-        if entry.number in pairs:
-            continue
-        here = left.get(entry.round, [])
-        found = next((number for number, one in enumerate(here) if _is_about(entry.record, one.record)), None)
-        pairs[entry.number] = Pairing(entry, None if found is None else here.pop(found).record, equal=False)
+        pairs.setdefault(entry.number, Pairing(entry, None, equal=False))
     rest = [entry for number in sorted(left) for entry in left[number] if not isinstance(entry.record, OURS_ALONE)]
     return [pairs[entry.number] for entry in theirs], rest
 
@@ -108,6 +112,11 @@ def _income(entries: Iterable[r.Entry]) -> dict[str, int]:
             for house, power in record.power.items():
                 total[house] = total.get(house, 0) + power
     return {house: power for house, power in total.items() if power}
+
+
+def _is_of_the_kind(theirs: r.AnyRecord, ours: r.AnyRecord) -> bool:
+    """Whether two records that nothing else is left for tell of the same kind of thing."""
+    return type(theirs) is type(ours) and not isinstance(theirs, r.Unknown)
 
 
 def _is_about(theirs: r.AnyRecord, ours: r.AnyRecord) -> bool:

@@ -8,7 +8,7 @@ from itertools import combinations, islice
 from typing import Any, Literal
 
 from domain.kernel.decision import Decision
-from domain.kernel.facts import AnswerTaken, Fact
+from domain.kernel.facts import Answered, AnswerTaken, Fact
 from domain.kernel.refusal import Refusal
 from domain.thrones import commands as c
 from domain.thrones import facts as f
@@ -20,6 +20,7 @@ from domain.thrones.interchange.following.force import correction
 from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, OutOfEntries, Step, with_
 from domain.thrones.interchange.following.losses import GivenUp
 from domain.thrones.interchange.following.replay import Nobody
+from domain.thrones.interchange.following.slips import Slip
 from domain.thrones.interchange.following.support import Change
 from domain.thrones.interchange.logs import records as r
 from domain.thrones.pieces import AreaId, HouseId
@@ -36,6 +37,9 @@ UNTOLD = ("income", "supply", "spent")
 COUNTED = ("power", *UNTOLD)
 """Misfits in what is counted, which Power tokens bring about rather than musters."""
 BIDS = ("influence-bid", "wildling-bid")
+
+CERTAIN = ("card", "track", "wildlings")
+"""Misfits in what rests on nothing hidden: hands are open, and so are bids once they are revealed."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,9 @@ class Driver:
         self.hopeless: set[tuple[str, int, HouseId]] = set()
         self.tolerated: set[int] = set()
         self.judged: dict[int, Judged] = {}
+        self.slips: dict[int, Slip] = {}
+        self.spent_on_readings = 0
+        self.at_once = 0
 
     def go_on(self, here: Hypothesis) -> Hypothesis:
         """Answer one question, or one group of them that belongs together."""
@@ -133,6 +140,7 @@ class Driver:
             for repaired in self._tokens_otherwise(here, short_of):
                 return self._decide(repaired, step)[0]
             raise short_of from None
+        self._compare_auction(here, facts)
         misfit = self._counted(here, after, facts)
         if misfit is None:
             return self._with_firm(after, here, step, facts)
@@ -204,7 +212,26 @@ class Driver:
         except Refusal as refusal:
             self.trail.append(f"entry {entry}: {refusal.code} {refusal.params}")
             return None
-        return here.take(ruling.state, Step(command, 0))
+        return here.take(ruling.state, Step(command, 0, takes_over=entry))
+
+    def _compare_auction(self, here: Hypothesis, facts: tuple[Fact, ...]) -> None:
+        """What bids brought: the new order of a track, or who has won against the wildlings.
+
+        Nothing is hidden in it, so the bids or what is told of their outcome say something that cannot be.
+        """
+        auctions = {fact.about for fact in facts if isinstance(fact, f.BidsRevealed)}
+        tied = {fact.answer.track for fact in facts if isinstance(fact, Answered)
+                and isinstance(fact.answer, c.InfluenceTie)}  # fmt: skip
+        for fact in facts:
+            if isinstance(fact, f.TrackFilled) and fact.track in auctions | tied:
+                for entry, record in self.pages.unused(here, r.TrackOrdered):
+                    if record.track == fact.track and record.order != fact.order and entry.number not in self.tolerated:
+                        raise Misfit("track", entry.number, f"the order is {', '.join(fact.order)}")
+            elif isinstance(fact, f.WildlingAttackDecided):
+                other = r.WildlingsWon if fact.winner == "nights-watch" else r.WildlingsBeaten
+                wrong = self.pages.first(here, other)
+                if wrong is not None and wrong[0].number not in self.tolerated:
+                    raise Misfit("wildlings", wrong[0].number, f"{fact.watch} against {fact.strength}")
 
     def _counted(self, here: Hypothesis, after: Hypothesis, facts: Sequence[Fact]) -> Misfit | None:
         """The first supply, income, or Power for a bid that is not what the log says."""

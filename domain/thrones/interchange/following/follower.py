@@ -11,17 +11,19 @@ from __future__ import annotations
 from domain.thrones import commands as c
 from domain.thrones.interchange.following.answers import MARCHES, answer
 from domain.thrones.interchange.following.driver import UNTOLD
-from domain.thrones.interchange.following.forcing import Forcing
 from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, OutOfEntries, Step, with_
 from domain.thrones.interchange.following.losses import GIVEN_UP
+from domain.thrones.interchange.following.slipping import Slipping
 from domain.thrones.ruleset import THRONES
 from domain.thrones.start import Start
 
+TOLERATED = (*UNTOLD, "track", "wildlings")
+"""Misfits behind which our ruling stands, since nothing else comes of what the log says."""
 MOST_FORCED = 150
 """Entries whose outcome is taken over against our ruling, before an import gives up."""
 
 
-class Follower(Forcing):
+class Follower(Slipping):
     """One log being followed from its first entry to its last."""
 
     def run(self) -> Hypothesis:
@@ -34,7 +36,9 @@ class Follower(Forcing):
                 return end.reached if isinstance(end.reached, Hypothesis) else here
             except Misfit as misfit:
                 found = self._revise_musters(here, misfit)
-                if found is None and misfit.kind in UNTOLD and misfit.entry not in self.tolerated:
+                if found is None and misfit.kind not in UNTOLD:
+                    found = self._read_otherwise(here, misfit)
+                if found is None and misfit.kind in TOLERATED and misfit.entry not in self.tolerated:
                     self.tolerated.add(misfit.entry)
                     self.trail.append(f"tolerated {misfit}")
                     continue

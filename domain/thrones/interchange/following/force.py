@@ -34,20 +34,16 @@ RULES_OF: Mapping[str, tuple[str, ...]] = {
     "consolidate": ("2E-CP-1",),
     "income": ("2E-GOT-1",),
     "supply": ("2E-SUP-4",),
+    "track": ("2E-COK-3", "2E-DP-7"),
+    "wildlings": ("2E-WLD-4",),
 }
 """Rules by which our engine rules where the log does not fit."""
-
-CERTAIN = ("card",)
-"""Kinds that rest on nothing inferred, so that the rules decide: hands are open and follow from the entries before.
-
-Elsewhere an inference of ours may be wrong, even where all that a battle hides was tried: our own games have shown it.
-"""
 
 
 def correction(facts: Iterable[Fact], entry: int) -> Correct:
     """The arbiter's act that states what the log says."""
     stated = tuple(msgspec.to_builtins(fact) for fact in facts)
-    return Correct(facts=stated, reason=f"The imported log has it so in its entry {entry}.", by="import")
+    return Correct(facts=stated, reason=f"Accepted at the import: the log has it so in its entry {entry}.", by="import")
 
 
 def outcome(state: State, edition: Edition, march: r.Marched, group: Sequence[r.Entry]) -> list[Fact]:

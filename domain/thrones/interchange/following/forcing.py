@@ -10,8 +10,8 @@ from domain.kernel.decision import Decision
 from domain.thrones import commands as c
 from domain.thrones import facts as f
 from domain.thrones.interchange.following.answers import MARCHES, is_march, is_raid
-from domain.thrones.interchange.following.driver import BIDS, UNTOLD, Judged
-from domain.thrones.interchange.following.force import CERTAIN, RULES_OF, missing, mustered, outcome
+from domain.thrones.interchange.following.driver import BIDS, CERTAIN, UNTOLD, Judged
+from domain.thrones.interchange.following.force import RULES_OF, missing, mustered, outcome
 from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, Step, with_
 from domain.thrones.interchange.following.orders import demands, lay, told_orders
 from domain.thrones.interchange.following.placing import Placing

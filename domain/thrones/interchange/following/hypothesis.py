@@ -16,12 +16,16 @@ __all__ = ["Hypothesis", "Misfit", "OutOfEntries", "Step", "with_"]
 
 @dataclass(frozen=True)
 class Step:
-    """One command with the entry it comes from (0: from none), and what was assumed with it."""
+    """One command with the entry it comes from (0: from none), and what was assumed with it.
+
+    ``takes_over`` is the entry whose outcome a correction states (0: this is none).
+    """
 
     command: Command
     entry: int
     assumed: tuple[str, ...] = ()
     note: str = ""
+    takes_over: int = 0
 
 
 @dataclass(frozen=True)
@@ -44,9 +48,10 @@ class Hypothesis:
 
     ``used`` are entries that have been taken up. ``laid`` has the orders of each round and House, ``pinned`` those of
     this round that outcomes already rest on, ``quiet`` of these where a march met nobody; ``planned_from`` is where
-    the round was planned. ``left`` tells for the entry of a march whether a Power token was left, ``vacated`` whose
-    march left which area, and ``firm`` are those that later entries rest on. ``spare`` has for the entry of a bid the
-    House and the Power that it could have lacked; None where it had no Power, and so could have had no more.
+    the round was planned, ``past`` the hypothesis before the last step. ``left`` tells for the entry of a march whether
+    a Power token was left, ``vacated`` whose march left which area, and ``firm`` are those that later entries rest on.
+    ``spare`` has for the entry of a bid the House and the Power that it could have lacked; None where it had no Power,
+    and so could have had no more.
     """
 
     state: State
@@ -66,9 +71,11 @@ class Hypothesis:
     battle: int = 0
     words: Mapping[AreaId, str] = field(default_factory=dict)
     mustering: int = 0
+    past: Hypothesis | None = None
 
     def take(self, state: State, step: Step, *entries: int) -> Hypothesis:
-        return with_(self, state=state, steps=Chain(step, self.steps), used=self.used | {step.entry, *entries} - {0})
+        return with_(self, state=state, steps=Chain(step, self.steps), past=self,
+                     used=self.used | {step.entry, *entries} - {0})  # fmt: skip
 
     def in_order(self) -> list[Step]:
         return list(self.steps or ())[::-1]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal
+from collections.abc import Collection, Mapping
 
 import msgspec
 
@@ -11,6 +10,7 @@ from domain.kernel.arbiter import Correct
 from domain.thrones.charter import Charter
 from domain.thrones.edition import Edition
 from domain.thrones.editions.composed import edition_of
+from domain.thrones.interchange.following.assumptions import Assumption, counted, listed
 from domain.thrones.interchange.following.charter import (
     DOUBTFUL_BORDERS,
     OWN,
@@ -20,12 +20,12 @@ from domain.thrones.interchange.following.charter import (
     charter_of,
     readings_of,
     settings_of,
-    site_readings,
 )
 from domain.thrones.interchange.following.compare import Pairing, pair
 from domain.thrones.interchange.following.decks import Dealt, deal
 from domain.thrones.interchange.following.follower import Follower
 from domain.thrones.interchange.following.hypothesis import Hypothesis
+from domain.thrones.interchange.following.judging import Disagreement, judge
 from domain.thrones.interchange.following.replay import Replay, Ruled, script
 from domain.thrones.interchange.logs import records as r
 from domain.thrones.interchange.logs.from_facts import Ruled as Told
@@ -33,28 +33,15 @@ from domain.thrones.interchange.logs.from_facts import to_log
 from domain.thrones.pieces import HouseId
 from domain.thrones.state import State
 
-Right = Literal["rules", "log", "open"]
-
-
-class Disagreement(msgspec.Struct, frozen=True):
-    """An entry where the log and our ruling differ: both, our rules, and who is right, with the reason."""
-
-    entry: int
-    theirs: r.AnyRecord
-    ours: r.AnyRecord | None
-    rules: tuple[str, ...]
-    right: Right
-    why: str
-
 
 class Report(msgspec.Struct, frozen=True):
     """What an import found.
 
     ``entries`` is the number of entries in the log, ``explained`` of those that our engine adjudicates and that say
-    the same; ``assumptions`` counts what the log leaves out, by kind; ``corrections`` counts outcomes of the log that
-    were taken over against our ruling. ``open`` are entries that were neither adjudicated nor judged; where both sides
-    are known but an inference of ours may be wrong, ``undecided`` has them. ``unlogged`` is what our engine would have
-    told and the log does not.
+    the same; ``assumed`` is what the log leaves out, one by one, and ``assumptions`` counts it by kind; ``corrections``
+    counts what was taken over from the log against our ruling. ``open`` are entries that were neither adjudicated nor
+    judged; ``undecided`` has what is known of each. ``unlogged`` is what our engine would have told, and
+    the log does not.
     """
 
     entries: int
@@ -65,6 +52,7 @@ class Report(msgspec.Struct, frozen=True):
     open: tuple[int, ...] = ()
     undecided: tuple[Disagreement, ...] = ()
     unlogged: tuple[r.AnyRecord, ...] = ()
+    assumed: tuple[Assumption, ...] = ()
     problems: tuple[r.Problem, ...] = ()
     notes: tuple[str, ...] = ()
     reading: Reading = "site"
@@ -85,6 +73,22 @@ class Imported(msgspec.Struct, frozen=True):
     ruled: tuple[Ruled, ...]
     state: State
     report: Report
+
+    def accepted(self, entries: Collection[int]) -> tuple[tuple[Ruled, ...], int]:
+        """The commands up to the first correction that was not accepted, and the entry that it takes over.
+
+        ``entries`` are those whose outcome is accepted against our ruling. Without a correction that was not, all
+        commands, and 0. What comes behind a correction rests on it.
+        """
+        for place, one in enumerate(self.ruled):
+            if one.takes_over and one.takes_over not in entries:
+                return self.ruled[:place], one.takes_over
+        return self.ruled, 0
+
+    @property
+    def taken_over(self) -> tuple[int, ...]:
+        """Entries whose outcome is a correction, in order."""
+        return tuple(dict.fromkeys(one.takes_over for one in self.ruled if one.takes_over))
 
 
 def import_log(reading: r.Reading) -> Imported:
@@ -166,39 +170,17 @@ def _report(
 ) -> Report:
     state = replay.state
     log = reading.log
-    assumed: dict[str, int] = {"starting-layout": 1}
-    for ruled in replay.ruled:
-        for kind in ruled.assumed:
-            assumed[kind] = assumed.get(kind, 0) + 1
-    orders = sum(1 for area_orders in follower.guessed(found).values() for _ in area_orders)
-    assumed["orders"] = orders
-    assumed["westeros-cards"] = sum(1 for deck, number in dealt.assumed if number and deck != "tides")
-    assumed["tides-cards"] = sum(1 for deck, _ in dealt.assumed if deck == "tides")
-    assumed["deck-orders"] = len(dealt.decks) + len(dealt.shuffles)
-    assumed.update(site_readings(charter))
-    disagreements, undecided = [], []
-    open_ones = []
-    for one in pairs:
-        if one.equal:
-            continue
-        judged = follower.judged.get(one.entry.number)
-        if judged is None:
-            open_ones.append(one.entry.number)
-            continue
-        differs = Disagreement(one.entry.number, one.entry.record, one.ours, judged.rules, judged.right, judged.why)
-        if judged.right == "open":
-            open_ones.append(one.entry.number)
-            undecided.append(differs)
-        else:
-            disagreements.append(differs)
+    assumed = listed(charter, edition, dealt, follower, found, replay.ruled)
+    judged = judge(pairs, follower, edition)
     return Report(
         entries=len(log.entries),
         explained=sum(one.equal for one in pairs),
-        assumptions={kind: count for kind, count in sorted(assumed.items()) if count},
+        assumptions=counted(assumed),
+        assumed=assumed,
         corrections=sum(isinstance(one.command, Correct) for one in replay.ruled),
-        disagreements=tuple(disagreements),
-        open=tuple(open_ones),
-        undecided=tuple(undecided),
+        disagreements=tuple(one for one in judged if one.right != "open"),
+        open=tuple(one.entry for one in judged if one.right == "open"),
+        undecided=tuple(one for one in judged if one.right == "open"),
         bound_hit=follower.bound_hit,
         ended=state.is_over,
         winner=state.winner,

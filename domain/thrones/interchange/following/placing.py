@@ -13,7 +13,7 @@ from domain.thrones import commands as c
 from domain.thrones.interchange.following import losses
 from domain.thrones.interchange.following.answers import answer
 from domain.thrones.interchange.following.battles import Battles
-from domain.thrones.interchange.following.driver import COUNTED, MOST_OTHERS, Departure, Point
+from domain.thrones.interchange.following.driver import CERTAIN, COUNTED, MOST_OTHERS, Departure, Point
 from domain.thrones.interchange.following.forecast import Forecast
 from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, OutOfEntries, Step, with_
 from domain.thrones.interchange.following.losses import GivenUp
@@ -139,7 +139,7 @@ class Placing(Battles):
     def _revise_musters(self, here: Hypothesis, misfit: Misfit) -> Hypothesis | None:
         """Go back to a muster that could have gone otherwise, the nearest first, until the entry fits."""
         known = (misfit.kind, misfit.entry, misfit.house)
-        if self.bound_hit or known in self.hopeless:
+        if self.bound_hit or known in self.hopeless or misfit.kind in CERTAIN:
             return None
         self.hopeless.add(known)
         goal = self.pages.place.get(misfit.entry, self.pages.place[max(here.used)] if here.used else 0)

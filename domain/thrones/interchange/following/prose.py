@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from domain.thrones.interchange.following.importer import Disagreement, Report
+from domain.thrones.interchange.following.importer import Report
+from domain.thrones.interchange.following.judging import Disagreement
 from domain.thrones.interchange.logs.grammar import write_record
 
 ASSUMED = {
@@ -37,15 +38,19 @@ ASSUMED = {
 """What each kind of assumption is about."""
 
 
-def told(report: Report) -> Iterator[str]:
-    """The report, line by line."""
+def told(report: Report, *, every: bool = False) -> Iterator[str]:
+    """The report, line by line; ``every`` lists each assumption."""
     yield f"{report.explained} of {report.entries} entries are explained by the rules."
     if report.assumptions:
         yield "Assumed, because the log does not tell:"
         for kind, count in report.assumptions.items():
             yield f"  {count:4d}  {ASSUMED.get(kind, kind.replace('-', ' '))}"
+            for each in report.assumed if every else ():
+                if each.kind == kind:
+                    where = f"entry {each.entry}" if each.entry else f"round {each.round}" if each.round else "the game"
+                    yield f"        {where}: {each.what}"
     if report.corrections:
-        yield f"{report.corrections} outcomes of the log were taken over as corrections against our ruling."
+        yield f"{report.corrections} outcomes of the log stand against our ruling, and what follows rests on them."
     for one in (*report.disagreements, *report.undecided):
         yield from _disagreement(one)
     if report.open:

@@ -15,7 +15,7 @@ from domain.kernel.refusal import Refusal
 from domain.thrones import commands as c
 from domain.thrones.edition import Edition
 from domain.thrones.interchange.following.answers import Pages, answer
-from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, OutOfEntries, Step
+from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, OutOfEntries, Step, with_
 from domain.thrones.interchange.following.orders import as_tokens
 from domain.thrones.interchange.logs.names import order_of_token
 from domain.thrones.ruleset import THRONES
@@ -43,13 +43,17 @@ TOLD = (
 
 
 class Ruled(msgspec.Struct, frozen=True):
-    """One entry of the ledger to be: a command with the time of the log, the entry it comes from, what it brought."""
+    """One entry of the ledger to be: a command with the time of the log, the entry it comes from, what it brought.
+
+    ``takes_over`` is the entry whose outcome a correction states (0: this is none).
+    """
 
     command: Command
     at: str
     entry: int
     assumed: tuple[str, ...]
     facts: tuple[Fact, ...]
+    takes_over: int = 0
 
 
 class Nobody:
@@ -76,7 +80,7 @@ def script(found: Hypothesis, edition: Edition) -> list[Step]:
                 command = replace(command, orders=as_tokens(orders, edition.tokens))
         elif isinstance(command, c.MarchOrder) and step.entry in found.left:
             command = replace(command, leave_power=found.left[step.entry])
-        steps.append(Step(command, step.entry, step.assumed, step.note))
+        steps.append(with_(step, command=command))
         if isinstance(command, c.AssignOrders):
             number = step_round(found, steps, number)
     return steps
@@ -123,7 +127,7 @@ class Replay:
                 self.problems.append(f"entry {step.entry}: {command.kind} of {command.player} is not asked")
                 return True
         try:
-            self._rule(command, step.entry, step.assumed)
+            self._rule(command, step.entry, step.assumed, step.takes_over)
         except Refusal as refusal:
             if self._adapted(command, step):
                 return True
@@ -218,7 +222,7 @@ class Replay:
             self._rule(default, 0, ())
         return True
 
-    def _rule(self, command: Command, entry: int, assumed: tuple[str, ...]) -> None:
+    def _rule(self, command: Command, entry: int, assumed: tuple[str, ...], takes_over: int = 0) -> None:
         if entry:
             self.used.add(entry)
         if isinstance(command, c.MarchOrder):
@@ -226,4 +230,4 @@ class Replay:
         past = Nobody() if isinstance(command, Correct) else None
         ruling = THRONES.decide(self.state, command, past)
         self.state = ruling.state
-        self.ruled.append(Ruled(command, self.at, entry, assumed, ruling.facts))
+        self.ruled.append(Ruled(command, self.at, entry, assumed, ruling.facts, takes_over))

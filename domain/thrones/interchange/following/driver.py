@@ -140,7 +140,7 @@ class Driver:
             for repaired in self._tokens_otherwise(here, short_of):
                 return self._decide(repaired, step)[0]
             raise short_of from None
-        self._compare_auction(here, facts)
+        self._compare_auction(here, after, facts)
         misfit = self._counted(here, after, facts)
         if misfit is None:
             return self._with_firm(after, here, step, facts)
@@ -214,7 +214,7 @@ class Driver:
             return None
         return here.take(ruling.state, Step(command, 0, takes_over=entry))
 
-    def _compare_auction(self, here: Hypothesis, facts: tuple[Fact, ...]) -> None:
+    def _compare_auction(self, here: Hypothesis, after: Hypothesis, facts: tuple[Fact, ...]) -> None:
         """What bids brought: the new order of a track, or who has won against the wildlings.
 
         Nothing is hidden in it, so the bids or what is told of their outcome say something that cannot be.
@@ -228,10 +228,20 @@ class Driver:
                     if record.track == fact.track and record.order != fact.order and entry.number not in self.tolerated:
                         raise Misfit("track", entry.number, f"the order is {', '.join(fact.order)}")
             elif isinstance(fact, f.WildlingAttackDecided):
-                other = r.WildlingsWon if fact.winner == "nights-watch" else r.WildlingsBeaten
-                wrong = self.pages.first(here, other)
-                if wrong is not None and wrong[0].number not in self.tolerated:
-                    raise Misfit("wildlings", wrong[0].number, f"{fact.watch} against {fact.strength}")
+                told = self._outcome_told(after)
+                wins = isinstance(told.record, r.WildlingsBeaten) if told is not None else None
+                if told is not None and wins != (fact.winner == "nights-watch") and told.number not in self.tolerated:
+                    raise Misfit("wildlings", told.number, f"{fact.watch} against {fact.strength}")
+
+    def _outcome_told(self, after: Hypothesis) -> r.Entry | None:
+        """The entry that tells who has won the attack just bid for. A card may bring another attack at once."""
+        last = max((self.pages.place[number] for number in after.used), default=-1)
+        for entry in self.pages.entries[last + 1 :]:
+            if entry.round != after.state.round or isinstance(entry.record, r.WildlingBid):
+                break
+            if isinstance(entry.record, r.WildlingsWon | r.WildlingsBeaten):
+                return entry
+        return None
 
     def _counted(self, here: Hypothesis, after: Hypothesis, facts: Sequence[Fact]) -> Misfit | None:
         """The first supply, income, or Power for a bid that is not what the log says."""

@@ -33,6 +33,9 @@ from domain.thrones.interchange.logs.from_facts import to_log
 from domain.thrones.pieces import HouseId
 from domain.thrones.state import State
 
+MOSTLY = 0.9
+"""The part of a log that is explained unless it was played by other rules."""
+
 
 class Report(msgspec.Struct, frozen=True):
     """What an import found.
@@ -101,7 +104,7 @@ def import_log(reading: r.Reading) -> Imported:
             found = _import(told, how)
             if best is None or _is_better(found.report, best.report):
                 best = found
-            if best.report.explained == best.report.entries:
+            if not _depends_on_reading(best.report):
                 return best
     assert best is not None, "there are readings"
     if best.report.reading == "site" and any("cannot-enter" in note for note in best.report.notes):
@@ -109,6 +112,13 @@ def import_log(reading: r.Reading) -> Imported:
         found = _import(msgspec.structs.replace(reading, log=_played(reading.log, best)), "site", DOUBTFUL_BORDERS)
         best = found if _is_better(found.report, best.report) else best
     return best
+
+
+def _depends_on_reading(report: Report) -> bool:
+    """Whether another reading of what the settings leave out could explain more: of ports, supply, and wildlings."""
+    differs = [one.theirs for one in (*report.undecided, *report.disagreements)]
+    about = (r.GameOfThronesPower, r.SupplyCounted, r.Mustered, r.WildlingsWon, r.WildlingsBeaten, r.WildlingCardDrawn)
+    return any(isinstance(one, about) for one in differs) or report.explained < report.entries * MOSTLY
 
 
 def _in_order(reading: r.Reading) -> r.Reading:
@@ -171,7 +181,7 @@ def _report(
     state = replay.state
     log = reading.log
     assumed = listed(charter, edition, dealt, follower, found, replay.ruled)
-    judged = judge(pairs, follower, edition)
+    judged = judge(pairs, follower, edition, state)
     return Report(
         entries=len(log.entries),
         explained=sum(one.equal for one in pairs),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
@@ -11,8 +12,11 @@ from domain.thrones.edition import Edition
 from domain.thrones.interchange.following.compare import Pairing
 from domain.thrones.interchange.following.force import RULES_OF
 from domain.thrones.interchange.following.slipping import Slipping
+from domain.thrones.interchange.following.slips import Slip
 from domain.thrones.interchange.logs import records as r
 from domain.thrones.interchange.logs.grammar import write_record
+from domain.thrones.pieces import HouseId
+from domain.thrones.state import State
 
 Right = Literal["rules", "log", "open"]
 
@@ -20,6 +24,9 @@ ENOUGH = 6
 """Entries behind a disagreement that have to be explained before it is judged."""
 LOOKED_AT = 30
 """Entries behind a disagreement that are looked at."""
+
+CLEARLY = 2
+"""By how many areas that count for victory a winner must be ahead, for Power tokens not to matter."""
 
 RULES_ABOUT: dict[type[r.Record], tuple[str, ...]] = {
     r.Bid: ("2E-COK-2",),
@@ -75,54 +82,85 @@ class Disagreement(msgspec.Struct, frozen=True):
     why: str
 
 
-def judge(pairs: Sequence[Pairing], follower: Slipping, edition: Edition) -> list[Disagreement]:
+def judge(pairs: Sequence[Pairing], follower: Slipping, edition: Edition, end: State) -> list[Disagreement]:
     """Every entry that is not explained, judged by what follows it.
 
     The rules are right where the log itself goes on as we rule: where everything behind the entry is explained, and
     there is enough of it. Where an outcome had to be taken over for what follows, where the search has ended at its
     bound, or where too little follows, an inference of ours may be as wrong as the log, and the entry stays open.
+    ``end`` is the position that the log was followed to.
     """
     place = {one.entry.number: number for number, one in enumerate(pairs)}
+    houses = Counter(_house(one, follower) for one in pairs if not one.equal)
     found: list[Disagreement] = []
     for number, one in enumerate(pairs):
         if one.equal:
             continue
-        slip = follower.slips.get(one.entry.number)
-        forced = follower.judged.get(one.entry.number)
-        rules = RULES_ABOUT.get(type(one.entry.record), ("2E-RND-1",))
-        right: Right = "open"
-        is_open = False
-        if slip is not None:
-            rules = RULES_OF.get(slip.misfit.kind, rules)
-            shows = max(number, place.get(slip.misfit.entry, number))
-            read = " ".join(write_record(slip.reading))
-            why = f"{slip.misfit.what}; it would have to say: {read}"
-        elif forced is not None:
-            right, why, shows = forced.right, forced.why, number
-        elif one.ours is None:
-            why, shows = "nothing of the kind happens by the rules", number
+        slip, forced = follower.slips.get(one.entry.number), follower.judged.get(one.entry.number)
+        if forced is not None and slip is None:
+            rules, right, why = forced.rules, forced.right, forced.why
         else:
-            why, shows = "by the rules it is otherwise", number
-            is_open = not (
-                isinstance(one.entry.record, NOTHING_HIDDEN)
-                or one.entry.number in follower.tolerated
-                or follower.contradicts_itself(one.entry.record)
-            )
-        behind = pairs[shows + 1 : shows + 1 + LOOKED_AT]
-        # Behind an entry that stays open the position may be another than at the table.
-        is_open = is_open or follower.bound_hit or any(before.right == "open" for before in found)
-        goes_on = _goes_on(behind, follower) and not is_open
-        enough = sum(other.equal for other in behind) >= ENOUGH or isinstance(one.entry.record, r.GameWon)
-        if forced is None and one.ours is not None and goes_on and enough:
-            right, why = "rules", f"{why}, and what follows fits that"
-        elif forced is None and goes_on and not enough:
-            why = f"{why}; too little follows to tell who is right"
-        found.append(
-            Disagreement(one.entry.number, one.entry.record, one.ours, edition.law.cite(rules), right, why)
-            if forced is None
-            else Disagreement(one.entry.number, one.entry.record, one.ours, forced.rules, right, why)
-        )
+            shows = number if slip is None else max(number, place.get(slip.misfit.entry, number))
+            right, evidence = "open", ""
+            if one.ours is not None and (slip is not None or _rests_on_nothing_hidden(one, follower)):
+                right, evidence = _weigh(pairs[shows + 1 : shows + 1 + LOOKED_AT], one, follower, end)
+                if any(before.right == "open" for before in found):
+                    right, evidence = "open", "an entry before it is undecided, so the position may be another"
+                elif houses[_house(one, follower)] > 1 and slip is not None:
+                    right, evidence = "open", "more than one entry of the House would have to be wrong"
+            rules = edition.law.cite(_rules(one, slip))
+            why = f"{_reason(one, slip)}; {evidence}" if evidence else _reason(one, slip)
+        found.append(Disagreement(one.entry.number, one.entry.record, one.ours, rules, right, why))
     return found
+
+
+def _house(one: Pairing, follower: Slipping) -> HouseId:
+    """The House that a difference is about."""
+    slip = follower.slips.get(one.entry.number)
+    return (slip.misfit.house if slip is not None else "") or getattr(one.entry.record, "house", None) or ""
+
+
+def _rests_on_nothing_hidden(one: Pairing, follower: Slipping) -> bool:
+    """Whether an entry that was in nobody's way can be judged all the same."""
+    return (
+        isinstance(one.entry.record, NOTHING_HIDDEN)
+        or one.entry.number in follower.tolerated
+        or follower.contradicts_itself(one.entry.record)
+    )
+
+
+def _rules(one: Pairing, slip: Slip | None) -> tuple[str, ...]:
+    by_kind = RULES_ABOUT.get(type(one.entry.record), ("2E-RND-1",))
+    return by_kind if slip is None else RULES_OF.get(slip.misfit.kind, by_kind)
+
+
+def _reason(one: Pairing, slip: Slip | None) -> str:
+    if slip is not None:
+        return f"{slip.misfit.what}; it would have to say: {' '.join(write_record(slip.reading))}"
+    return "by the rules it is otherwise" if one.ours is not None else "nothing of the kind happens by the rules"
+
+
+def _weigh(behind: Sequence[Pairing], one: Pairing, follower: Slipping, end: State) -> tuple[Right, str]:
+    """Whether what follows an entry speaks for our ruling, in words."""
+    if follower.bound_hit:
+        return "open", "the search has ended at its bound"
+    if not _goes_on(behind, follower):
+        return "open", "what follows does not fit our ruling either"
+    if isinstance(one.entry.record, r.GameWon):
+        return _weigh_victory(one.entry.record, follower, end)
+    explained = sum(other.equal for other in behind)
+    if explained < ENOUGH:
+        return "open", "too little follows to tell who is right"
+    return "rules", f"the {explained} entries behind it fit our ruling"
+
+
+def _weigh_victory(told: r.GameWon, follower: Slipping, end: State) -> tuple[Right, str]:
+    """The winner is counted on the board, but for areas that a Power token holds, which may lie elsewhere."""
+    game = follower.rules.game(end)
+    ours, theirs = (len(game.castles_of(house or "")) for house in (end.winner, told.house))
+    if told.house is None or ours - theirs < CLEARLY:
+        return "open", "a Power token somewhere would decide it"
+    return "rules", f"he holds {ours} against {theirs}"
 
 
 def _goes_on(behind: Sequence[Pairing], follower: Slipping) -> bool:

@@ -144,7 +144,12 @@ class Slipping(Forcing):
         found += [
             entry
             for entry in earlier
-            if isinstance(entry.record, kinds) and (not houses or _names(entry.record, houses, here.state))
+            if isinstance(entry.record, kinds)
+            and (
+                not houses
+                or _names(entry.record, houses, here.state)
+                or (entry.number not in self.slips and self.contradicts_itself(entry.record))
+            )
         ]
         unique = {entry.number: entry for entry in found if entry.number not in self.slips}
         return sorted(unique.values(), key=lambda entry: not self.contradicts_itself(entry.record))

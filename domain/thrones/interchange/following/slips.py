@@ -23,7 +23,7 @@ from domain.thrones.pieces import HouseId
 MOST_READINGS = 60
 """Readings of one entry that are tried."""
 FARTHEST = 4
-"""How far off a number may be."""
+"""How far off a number may be, at the least; one that is too high by more may be any that is lower."""
 
 ORDERS = (*MARCHES, *QUIET, *RAIDS, "consolidate", "consolidate-star")
 NOT_OF_THE_GAME = ("record", "effect", "at", "stop", "by", "text", "player", "icon", "choice_icon", "beat_neutral")
@@ -91,8 +91,8 @@ def _others(path: Path, leaf: Any, edition: Edition, houses: Sequence[HouseId]) 
     elif isinstance(leaf, bool) or leaf is None:
         return
     elif isinstance(leaf, int):
-        for by in range(1, FARTHEST + 1):
-            yield from ((by, value) for value in (leaf - by, leaf + by) if value >= 0)
+        for by in range(1, max(FARTHEST, leaf) + 1):
+            yield from ((by, value) for value in (leaf - by, leaf + by) if 0 <= value <= leaf + FARTHEST)
     elif isinstance(leaf, list):
         for one in range(len(leaf)):
             for other in range(one + 1, len(leaf)):

@@ -12,6 +12,7 @@ from domain.kernel.facts import Answered, AnswerTaken, Fact
 from domain.kernel.refusal import Refusal
 from domain.thrones import commands as c
 from domain.thrones import facts as f
+from domain.thrones.armies import complies
 from domain.thrones.charter import Charter
 from domain.thrones.edition import Edition
 from domain.thrones.interchange.following.answers import Pages, answer
@@ -23,7 +24,7 @@ from domain.thrones.interchange.following.replay import Nobody
 from domain.thrones.interchange.following.slips import Slip
 from domain.thrones.interchange.following.support import Change
 from domain.thrones.interchange.logs import records as r
-from domain.thrones.pieces import AreaId, HouseId
+from domain.thrones.pieces import AreaId, HouseId, size
 from domain.thrones.procedures.control import announce_control, announce_victory_markers
 from domain.thrones.ruleset import THRONES, ThronesOf, rules_by
 
@@ -32,7 +33,7 @@ MOST_COMMANDS = 10_000
 MOST_OTHERS = 6
 """How many musters back, and how many other ways of each, are tried for an entry that does not fit."""
 
-UNTOLD = ("income", "supply", "spent")
+UNTOLD = ("income", "supply", "spent", "armies")
 """Misfits of what our ruling brings beside an entry: the log can be followed all the same."""
 COUNTED = ("power", *UNTOLD)
 """Misfits in what is counted, which Power tokens bring about rather than musters."""
@@ -245,7 +246,25 @@ class Driver:
 
     def _counted(self, here: Hypothesis, after: Hypothesis, facts: Sequence[Fact]) -> Misfit | None:
         """The first supply, income, or Power for a bid that is not what the log says."""
-        return self._income(here, facts) or self._power_for_bids(after, facts)
+        return self._income(here, facts) or self._armies(after, facts) or self._power_for_bids(after, facts)
+
+    def _armies(self, after: Hypothesis, facts: Sequence[Fact]) -> Misfit | None:
+        """A House that has to give up units for supply although it is told to give up none, or the other way round."""
+        counted = {fact.house for fact in facts if isinstance(fact, f.SupplyCounted)}
+        for entry in self.pages.by_round.get(after.state.round, ()) if counted else ():
+            record = entry.record
+            if not isinstance(record, r.SupplyCounted) or record.house not in counted or entry.number in self.tolerated:
+                continue
+            house = record.house
+            sizes = {area: size(units) for area, units in after.state.forces_of(house).items()}
+            for fact in facts:
+                if isinstance(fact, f.UnitsDestroyed) and fact.house == house:
+                    sizes[fact.area] = sizes.get(fact.area, 0) + size(fact.units)
+            over = not complies(sizes.values(), self.edition.supply_limit(after.state.supply[house]))
+            if over != bool(record.removed):
+                is_so = "has" if over else "does not have"
+                return Misfit("armies", entry.number, f"{house} {is_so} too many armies for its supply", house, "0")
+        return None
 
     def _power_for_bids(self, after: Hypothesis, facts: Iterable[Fact]) -> Misfit | None:
         """Who has no Power is not asked for a bid: the site then bids for the House, and the entry has no player."""
@@ -331,6 +350,8 @@ class Driver:
 
         ``misfit.area`` holds the difference: supply, income, or Power that a bid needs, and more does no harm.
         """
+        if misfit.kind == "armies":
+            return
         wanted = int(misfit.area)
         worth = self._worth_of_tokens(here, misfit)
         ways = [

@@ -66,9 +66,11 @@ class Placing(Battles):
     def _give_up(self, here: Hypothesis, question: Decision[Any], step: Step) -> Hypothesis:
         """Units given up for supply or to wildlings: those that later entries miss least."""
         number, ways = losses.choices(self.pages, here, question)
+        house = question.player
+        if not ways and number and number not in self.tolerated:
+            raise Misfit("armies", number, f"{house} does not have the units to give up", house, "0")
         if not ways:
             return self._rule(here, step)
-        house = question.player
         forecast = self._forecast(here, house, self.pages.by_number[number])
         forces = here.state.forces_of(house)
         against = forecast.weigh([losses.after(forces, way) for way in ways])

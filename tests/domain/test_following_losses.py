@@ -1,4 +1,4 @@
-"""Units given up, and where others stood: what later entries of a log tell of it."""
+"""Units given up outside of battles: which it were, later entries of a log tell."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from domain.thrones.interchange.following.forecast import Forecast
 from domain.thrones.interchange.following.hypothesis import Hypothesis
 from domain.thrones.interchange.logs import records as r
 from domain.thrones.options import UnitsAnywhere
-from domain.thrones.pieces import Units
 from tests.domain.test_following import entry, planning
 
 
@@ -42,41 +41,3 @@ def test_who_is_told_to_give_up_units_has_armies_beyond_his_supply() -> None:
         follower = Follower(told, state.charter, edition, deal((), edition))
         misfit = follower._armies(Hypothesis(state), [f.SupplyCounted(house="stark", icons={"winterfell": 1})])
         assert (misfit and misfit.kind) == kind
-
-
-def weighed(starts: list[dict[str, Units]], *later: r.AnyRecord, house: str = "stark") -> list[int]:
-    entries = [entry(number, 2, record, "MARCH") for number, record in enumerate(later, 1)]
-    return Forecast(compose(AS_PRINTED), house, entries, {}, ("winterfell",), 6, {}).weigh(starts)
-
-
-def test_where_others_come_from_there_are_no_units_of_ours() -> None:
-    raided = r.Marched("greyjoy", "bay-of-ice", "sea", (r.Step("sunset-sea", {"ship": 1}),))
-    in_bay, in_port = weighed([{"bay-of-ice": {"ship": 1}}, {"port-of-winterfell": {"ship": 1}}], raided)
-    assert in_port < in_bay
-
-
-def test_where_others_have_come_a_raid_order_may_be_theirs() -> None:
-    came = r.Marched("greyjoy", "bay-of-ice", "sea", (r.Step("sunset-sea", {"ship": 1}),))
-    assert weighed([{"winterfell": {"footman": 1}}], came, r.RaidUnusable("sunset-sea")) == [0]
-    assert weighed([{"winterfell": {"footman": 1}}], r.RaidUnusable("sunset-sea")) == [1]
-
-
-def test_ships_in_the_port_of_a_lost_area_are_among_the_dead() -> None:
-    attack = r.Attack("", "greyjoy", "stark", "winterfell", "the-stony-shore", {"knight": 1})
-    fight = r.Marched("greyjoy", "the-stony-shore", "land", (), attack)
-    lost = r.BattleLost("stark", "stuck", None, {"footman": 1, "ship": 1})
-    in_port, at_sea = weighed(
-        [{"winterfell": {"footman": 1}, port: {"ship": 1}} for port in ("port-of-winterfell", "bay-of-ice")],
-        fight,
-        lost,
-    )
-    assert (in_port, at_sea) == (0, 1)
-
-
-def test_units_given_up_later_may_have_stood_anywhere() -> None:
-    starts: list[dict[str, Units]] = [{"winterfell": {"footman": 1}, "karhold": {"footman": 1, "knight": 1}}]
-    gone = r.WildlingsWon("stark", (r.UnitsRemoved("stark", {"footman": 1}),))
-    for area in ("winterfell", "karhold"):
-        assert weighed(starts, gone, r.Marched("stark", area, "land", (r.Step("castle-black", {"footman": 1}),))) == [0]
-    nobody = r.Marched("stark", "karhold", "land", (r.Step("castle-black", {"footman": 2}),))
-    assert weighed(starts, gone, nobody) == [1]

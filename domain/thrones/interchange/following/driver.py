@@ -151,16 +151,16 @@ class Driver:
         return found
 
     def _counted_otherwise(
-        self, here: Hypothesis, step: Step, misfit: Misfit, mended: set[HouseId]
+        self, here: Hypothesis, step: Step, misfit: Misfit, mended: set[tuple[str, HouseId]]
     ) -> Hypothesis | None:
         """The command once more with Power tokens left elsewhere, of one House after the other."""
-        mended = mended | {misfit.house}
+        mended = mended | {(misfit.kind, misfit.house)}
         for repaired in self._tokens_otherwise(here, misfit):
             after, facts = self._decide(repaired, step)
             other = self._counted(repaired, after, facts)
             if other is None:
                 return self._with_firm(after, repaired, step, facts)
-            if other.kind == misfit.kind and other.house not in mended:
+            if (other.kind, other.house) not in mended:
                 found = self._counted_otherwise(repaired, step, other, mended)
                 if found is not None:
                     return found
@@ -246,7 +246,7 @@ class Driver:
 
     def _counted(self, here: Hypothesis, after: Hypothesis, facts: Sequence[Fact]) -> Misfit | None:
         """The first supply, income, or Power for a bid that is not what the log says."""
-        return self._income(here, facts) or self._armies(after, facts) or self._power_for_bids(after, facts)
+        return self._armies(after, facts) or self._income(here, facts) or self._power_for_bids(after, facts)
 
     def _armies(self, after: Hypothesis, facts: Sequence[Fact]) -> Misfit | None:
         """A House that has to give up units for supply although it is told to give up none, or the other way round."""
@@ -260,7 +260,7 @@ class Driver:
             for fact in facts:
                 if isinstance(fact, f.UnitsDestroyed) and fact.house == house:
                     sizes[fact.area] = sizes.get(fact.area, 0) + size(fact.units)
-            over = not complies(sizes.values(), self.edition.supply_limit(after.state.supply[house]))
+            over = not complies(sizes.values(), self.edition.supply_limit(record.supply))
             if over != bool(record.removed):
                 is_so = "has" if over else "does not have"
                 return Misfit("armies", entry.number, f"{house} {is_so} too many armies for its supply", house, "0")

@@ -21,7 +21,7 @@ EDITION = compose(AS_PRINTED)
 def after(units: dict[str, Units], *told: r.AnyRecord) -> list[Way]:
     """The ways that Stark's units may stand after these entries, without those that something speaks against."""
     evidence = Evidence(EDITION, "stark", {})
-    ways = [Way({area: counts(there) for area, there in units.items()}, frozenset({"winterfell"}), (3, 2), 0, 0)]
+    ways = [Way({area: counts(there) for area, there in units.items()}, frozenset({"winterfell"}), (3, 2), {0: 0}, 0)]
     entries = [r.Entry(number, 2, "MARCH", "", record) for number, record in enumerate(told, 1)]
     for place, entry in enumerate(entries):
         for event in evidence.events(entry, entries[place + 1 :]):
@@ -85,3 +85,10 @@ def test_nothing_speaks_against_what_has_happened(number: int) -> None:
         assert forecast.weigh([state.forces_of(house)]) == [0]
         seen += 1
     assert seen >= 5
+
+
+def test_ways_that_come_out_the_same_are_as_good_as_each_other() -> None:
+    """What was mustered in one place now, and in another later, may as well have been the other way round."""
+    later = (r.Entry(1, 2, "WESTEROS", "", r.Mustered("stark", {"ship": 1})),)
+    forecast = Forecast(compose(AS_PRINTED), "stark", later, {}, ("winterfell",), 6, {})
+    assert forecast.weigh([{"port-of-winterfell": {"ship": 1}}, {"bay-of-ice": {"ship": 1}}]) == [0, 0]

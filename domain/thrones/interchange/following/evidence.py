@@ -51,21 +51,37 @@ def _less(one: Count, other: Count) -> Count:
 
 
 class Way:
-    """One way in which units may stand: where, the areas under control, and how much speaks against it."""
+    """One way in which units may stand: where, the areas under control, and how much speaks against it.
 
-    __slots__ = ("control", "forces", "limit", "origin", "wrong")
+    ``origins`` are the starts from which it is reached, with how much more speaks against each.
+    """
+
+    __slots__ = ("control", "forces", "limit", "origins", "wrong")
 
     def __init__(
-        self, forces: Forces, control: frozenset[AreaId], limit: tuple[int, ...], origin: int, wrong: int
+        self,
+        forces: Forces,
+        control: frozenset[AreaId],
+        limit: tuple[int, ...],
+        origins: Mapping[int, int],
+        wrong: int,
     ) -> None:
         self.forces = forces
         self.control = control
         self.limit = limit
-        self.origin = origin
+        self.origins = origins
         self.wrong = wrong
 
     def copy(self) -> Way:
-        return Way(dict(self.forces), self.control, self.limit, self.origin, self.wrong)
+        return Way(dict(self.forces), self.control, self.limit, self.origins, self.wrong)
+
+    def joined(self, other: Way) -> Way:
+        """This way, also reached from where another that has come out the same began."""
+        more = other.wrong - self.wrong
+        origins = dict(self.origins)
+        for origin, extra in other.origins.items():
+            origins[origin] = min(origins.get(origin, extra + more), extra + more)
+        return Way(self.forces, self.control, self.limit, origins, self.wrong)
 
     def key(self) -> tuple[object, ...]:
         return (frozenset(self.forces.items()), self.control, self.limit)

@@ -51,26 +51,30 @@ class Forecast:
     def weigh(self, starts: Sequence[Mapping[AreaId, Units]]) -> list[int]:
         """How much speaks against each of these ways to stand, the lower the better."""
         ways = [
-            Way({area: counts(units) for area, units in start.items()}, self.control, self.limit, number, 0)
+            Way({area: counts(units) for area, units in start.items()}, self.control, self.limit, {number: 0}, 0)
             for number, start in enumerate(starts)
         ]
         # What fell out of the race is worse than what did not, by when it fell.
         against = [1_000] * len(ways)
-        for number, (events, muster) in enumerate(self.stages):
+        for events, muster in self.stages:
             for event in events:
                 ways = carried_out(ways, event)
             best: dict[tuple[object, ...], Way] = {}
-            for way in sorted(ways, key=lambda one: (one.wrong, one.origin)):
-                best.setdefault((way.key(), way.origin) if number == 0 else (way.key(),), way)
+            for way in sorted(ways, key=lambda one: one.wrong):
+                key = way.key()
+                best[key] = best[key].joined(way) if key in best else way
             ways = _leading(list(best.values()))
-            for origin in {way.origin for way in ways}:
-                against[origin] = min(way.wrong for way in ways if way.origin == origin)
+            now: dict[int, int] = {}
+            for way in ways:
+                for origin, extra in way.origins.items():
+                    now[origin] = min(now.get(origin, way.wrong + extra), way.wrong + extra)
+            for origin, before in enumerate(against):
+                if origin in now:
+                    against[origin] = now[origin]
+                elif before < 1_000:
+                    against[origin] += 50
             if muster is None:
                 break
-            kept = {way.origin for way in ways}
-            for origin in range(len(against)):
-                if origin not in kept and against[origin] < 1_000:
-                    against[origin] += 50
             ways = [other for way in ways for other in self._mustered(way, *muster)]
         return against
 
@@ -188,9 +192,10 @@ def _leading(ways: list[Way]) -> list[Way]:
     by_origin: dict[int, int] = {}
     found = []
     for way in ways:
-        if by_origin.get(way.origin, 0) < max(8, WIDTH // 8):
+        if any(by_origin.get(origin, 0) < max(8, WIDTH // 8) for origin in way.origins):
             found.append(way)
-            by_origin[way.origin] = by_origin.get(way.origin, 0) + 1
+            for origin in way.origins:
+                by_origin[origin] = by_origin.get(origin, 0) + 1
         if len(found) == WIDTH:
             break
     return found

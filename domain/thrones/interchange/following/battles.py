@@ -182,12 +182,21 @@ class Battles(Planning):
         if origin is None:
             raise Misfit("refused", entry.number, f"no March order in {record.area}", house, record.area)
         left: bool | None = None
-        if not origin.no_power and not origin.stuck and sum(map(size, moves.values())) == size(origin.units):
+        all_go = not origin.stuck and sum(map(size, moves.values())) == size(origin.units)
+        if all_go and not origin.no_power:
             left = here.left.get(entry.number)
             if left is None:
                 left = not record.stop if record.attack is not None and not record.steps else True
+        elif all_go and self._lacks_power(here, house, record.area):
+            left = False
         command = c.MarchOrder(house, record.area, tuple(c.Move(to, units) for to, units in moves.items()), bool(left))
         return Step(command, entry.number, ("power-token",) if left is not None else ()), left
+
+    def _lacks_power(self, here: Hypothesis, house: HouseId, area: AreaId) -> bool:
+        """Whether a Power token could be left in an area, had the House but one."""
+        state = here.state
+        bare = self.edition.board.is_land(area) and area not in state.power_tokens
+        return bare and not state.power[house] and self.rules.game(state).shield(area) != house
 
     def _settle(self, after: Hypothesis, entry: r.Entry, before: State, left: bool | None) -> Hypothesis:
         """What a march that came out as told fixes: the orders it rested on, and a token that may have been left."""
@@ -201,7 +210,8 @@ class Battles(Planning):
             targets += [step.to for step in record.steps if step.beat_neutral]
             if record.attack is not None:
                 targets.append(record.attack.area)
-        for target in (record.area, *targets):
+        carried = after.demands.carried if after.demands is not None else {}
+        for target in (carried.get(record.area, record.area), *targets):
             if target in laid:
                 pinned[target] = laid[target]
         for target in targets:

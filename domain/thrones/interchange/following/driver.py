@@ -401,8 +401,36 @@ class Driver:
         return not later or here.vacated[min(later)][0] != house
 
     def _with_tokens(self, here: Hypothesis, house: HouseId, numbers: Iterable[int]) -> Hypothesis | None:
-        """The position with other tokens left; None where the House could not have paid for them and its bids."""
+        """The position with other tokens left; None where the House could not have paid for them and its bids.
+
+        Where it had no Power to spare, a token that nothing rests on was not left before.
+        """
         numbers = tuple(numbers)
+        found = self._flipped(here, house, numbers)
+        if found is not None or all(here.left[number] for number in numbers):
+            return found
+        first = min(number for number in numbers if not here.left[number])
+        for spared in self._spared(here, house, first, numbers):
+            found = self._flipped(here, house, (spared, *numbers))
+            if found is not None:
+                return found
+        return None
+
+    def _spared(self, here: Hypothesis, house: HouseId, first: int, besides: Sequence[int] = ()) -> list[int]:
+        """Marches before a first whose Power token may as well not have been left, the least of areas first."""
+        able = [
+            number
+            for number, (owner, _) in here.vacated.items()
+            if owner == house and here.left[number] and number < first and number not in {*besides, *here.firm}
+        ]
+        return sorted(able, key=lambda number: (self._value_of(here.vacated[number][1]), number))[:MOST_OTHERS]
+
+    def _value_of(self, area: AreaId) -> int:
+        place = self.edition.board[area]
+        return 2 * place.castle + place.power + place.supply + 2 * bool(self.edition.board.port_of.get(area))
+
+    def _flipped(self, here: Hypothesis, house: HouseId, numbers: Sequence[int]) -> Hypothesis | None:
+        """The position with these tokens left, or not left, the other way."""
         spare = dict(here.spare)
         for entry, (bidder, power) in here.spare.items():
             change = sum(1 if here.left[number] else -1 for number in numbers if number < entry)

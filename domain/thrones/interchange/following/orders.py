@@ -41,7 +41,8 @@ class Demands(msgspec.Struct, frozen=True):
     ``fixed`` has what an area must have had, ``raids`` for each House the number of the entry and the areas its
     order may lie in, ``power`` what Consolidate Power orders brought (None where the log does not reach so far), and
     ``lost`` areas whose order was, or may have been, not resolved; those ``unresolved`` gave no raid, and those
-    ``barred`` nobody could raid. ``replaced`` has the order that the raven put in the place of another.
+    ``barred`` nobody could raid. ``replaced`` has the order that the raven put in the place of another. ``carried``
+    tells of an area into which a card took a March order along where that order was laid.
     """
 
     fixed: dict[AreaId, tuple[Kind, ...]]
@@ -52,6 +53,7 @@ class Demands(msgspec.Struct, frozen=True):
     barred: frozenset[AreaId] = frozenset()
     replaced: dict[AreaId, Kind] = {}
     absent: tuple[tuple[int, HouseId, AreaId], ...] = ()
+    carried: dict[AreaId, AreaId] = {}
 
 
 class Laid(msgspec.Struct, frozen=True):
@@ -76,6 +78,7 @@ def demands(game: Game, entries: Sequence[r.Entry]) -> Demands:
     fight: r.Attack | None = None
     cards: dict[HouseId, str] = {}
     carried: dict[AreaId, AreaId] = {}
+    came_from: dict[AreaId, AreaId] = {}
 
     def fix(area: AreaId, kinds: tuple[Kind, ...], house: HouseId | None = None, number: int = 0) -> None:
         owner = state.house_in(area)
@@ -128,7 +131,7 @@ def demands(game: Game, entries: Sequence[r.Entry]) -> Demands:
                 if record.house == fight.defender:
                     lost.add(fight.area)
                     if cards.get(fight.house) in TAKES_ALONG:
-                        carried[fight.area] = fight.origin
+                        carried[fight.area] = came_from[fight.area] = came_from.get(fight.origin, fight.origin)
             case r.AbilityResolved():
                 for effect in record.effects:
                     if isinstance(effect, r.OrderTakenOff):
@@ -140,7 +143,15 @@ def demands(game: Game, entries: Sequence[r.Entry]) -> Demands:
                 pass
     told = {house: tuple(one) for house, one in raids.items()}
     return Demands(
-        fixed, told, power, frozenset(lost), frozenset(unresolved), frozenset(barred), replaced, tuple(absent)
+        fixed,
+        told,
+        power,
+        frozenset(lost),
+        frozenset(unresolved),
+        frozenset(barred),
+        replaced,
+        tuple(absent),
+        came_from,
     )
 
 

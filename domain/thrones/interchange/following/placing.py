@@ -152,7 +152,9 @@ class Placing(Battles):
         tokens = [
             number
             for number, point in enumerate(points)
-            if isinstance(point, Departure) and point.house in houses and self._matters(point, misfit)
+            if isinstance(point, Departure)
+            and (point.house in houses or not misfit.house)
+            and self._matters(point, misfit)
         ]
         tried = [*near[-MOST_POINTS:], *tokens[-MOST_POINTS:]]
         counted = misfit.kind in COUNTED
@@ -210,6 +212,8 @@ class Placing(Battles):
                 return port or bool(place.castle)
             case "battle" | "retreat":
                 return port or misfit.area in self.edition.board.neighbours[point.area]
+            case "absent" if misfit.area in self.edition.board and self.edition.board.is_port(misfit.area):
+                return self.edition.board.land_of(misfit.area) == point.area
             case _:
                 return port
 
@@ -223,7 +227,15 @@ class Placing(Battles):
             return
         later = {number: left for number, left in here.left.items() if number > point.entry}
         left = not here.left.get(point.entry, point.left)
-        yield with_(point.before, left={**point.before.left, **later, point.entry: left}), None
+        start = with_(point.before, left={**point.before.left, **later, point.entry: left})
+        if not left or start.state.power[point.house]:
+            yield start, None
+            return
+        # There was no Power left for it: another token was not left before.
+        for spared in self._spared(start, point.house, point.entry):
+            freed = self._flipped(start, point.house, (spared,))
+            if freed is not None:
+                yield freed, None
 
     def _other_ways(self, point: Point, misfit: Misfit) -> list[c.Muster | GivenUp]:
         """Other ways to muster or give up, those first that would help where the entry did not fit."""

@@ -91,6 +91,8 @@ class Planning(Driver):
         edited = self.rules.game(here.state)
         laid_now = dict(here.laid)
         sources = dict(here.sources)
+        if not all(area in here.planning.units for area in changes):
+            return None
         owners = sorted({here.planning.units[area].house for area in changes if area in here.planning.units})
         for house in owners:
             key = (here.state.round, house)
@@ -106,7 +108,11 @@ class Planning(Driver):
             sources.update({number: area for number, area in laid.sources.items() if number not in here.used})
             tokens = as_tokens(laid.orders, self.edition.tokens)
             for area, placed in sorted(here.state.orders.items()):
-                new = tokens.get(area)
+                came_from = here.demands.carried.get(area, area)
+                is_here = came_from == area or here.planning.house_in(came_from) == house != here.planning.house_in(
+                    area
+                )
+                new = tokens.get(came_from if is_here else area)
                 by_raven = area in here.demands.replaced
                 if placed.house == house and new and new != placed.token and not by_raven:
                     edited.emit(f.OrderReplaced(house=house, area=area, old=placed.token, new=new))

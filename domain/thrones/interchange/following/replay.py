@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -122,7 +123,7 @@ class Replay:
             if not isinstance(command, Answer) or self._is_asked(command):
                 break
             # What is open may be what comes next; then this answer was forced, or is not needed any more.
-            comes = any(isinstance(one.command, Answer) and self._is_asked(one.command) for one in ahead)
+            comes = any(isinstance(one.command, Answer) and self._is_asked(one.command) for one in self._soon(ahead))
             if comes or not self._silent():
                 self.problems.append(f"entry {step.entry}: {command.kind} of {command.player} is not asked")
                 return True
@@ -134,6 +135,13 @@ class Replay:
             self.problems.append(f"entry {step.entry}: {command} is refused: {refusal.code} {refusal.params}")
             return self._by_default(command)
         return True
+
+    def _soon(self, ahead: list[Step]) -> Iterator[Step]:
+        """Steps that may come before what is open now: within a battle those of this battle alone."""
+        for step in ahead:
+            if self.state.combat is not None and isinstance(step.command, c.MarchOrder):
+                return
+            yield step
 
     def _by_default(self, command: Command) -> bool:
         """Go on where a command is refused: without a correction, with the default of an answer."""

@@ -45,6 +45,8 @@ def changes_for(
     attacker_wins = attacker_wins != closer
     sign = 1 if attacker_wins else -1
     told = here.demands.fixed if here.demands is not None else {}
+    carried = here.demands.carried if here.demands is not None else {}
+    origin = carried.get(record.area, record.area)
     found: list[Change] = []
 
     barred = here.demands.barred if here.demands is not None else frozenset()
@@ -57,10 +59,10 @@ def changes_for(
 
     values = {"march-minus-1": -1, "march-0": 0, "march-plus-1": 1}
     for kind in MARCHES:
-        if may_be(record.area, kind):
-            gain = (values[kind] - values.get(laid.get(record.area, ""), 0)) * sign
+        if may_be(origin, kind):
+            gain = (values[kind] - values.get(laid.get(origin, ""), 0)) * sign
             if gain:
-                found.append(Change({record.area: kind}, helps=gain, cost=1 if kind != "march-plus-1" else 2))
+                found.append(Change({origin: kind}, helps=gain, cost=1 if kind != "march-plus-1" else 2))
     if attack is not None and target in state.orders and state.orders[target].house == attack.defender:
         defenses = {"defense-plus-1": 1, "defense-plus-2": 2}
         for kind in (*QUIET, "march-0", "consolidate"):

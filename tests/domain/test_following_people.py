@@ -1,0 +1,57 @@
+"""Games of players who plan, as the site would tell them, and the kinds of fault that they showed in imports."""
+
+from __future__ import annotations
+
+import pytest
+
+from domain.thrones import commands as c
+from domain.thrones.charter import AS_PRINTED, Charter
+from domain.thrones.editions.composed import compose
+from domain.thrones.interchange.following.answers import Pages
+from domain.thrones.interchange.following.decks import deal
+from domain.thrones.interchange.following.hypothesis import Step
+from domain.thrones.interchange.following.importer import import_log
+from domain.thrones.interchange.following.orders import demands
+from domain.thrones.interchange.following.replay import Replay
+from domain.thrones.interchange.logs import records as r
+from domain.thrones.interchange.logs.reader import read
+from domain.thrones.interchange.logs.writer import write
+from domain.thrones.ruleset import THRONES, rules_by
+from domain.thrones.start import Start
+from domain.thrones.state import Combat, State
+from tests.domain.strategist import game
+from tests.domain.test_following import as_the_site_tells_it, entry
+
+
+@pytest.mark.parametrize("number", [4, 16])
+def test_a_game_of_players_who_plan_comes_back_whole(number: int) -> None:
+    report = import_log(read(write(as_the_site_tells_it(game("mixed-four", 4, number).log())))).report
+    assert report.explained == report.entries > 100
+    assert report.corrections == 0
+
+
+def test_a_march_order_taken_along_lies_where_it_was_laid() -> None:
+    """Ser Loras Tyrell brings the March order into the area that was won (2E-HCT-5): its number is told there."""
+    charter = Charter("second-edition", ("baratheon", "lannister", "stark"), chance="imposed")
+    state = THRONES.decide(THRONES.blank(), Start(charter=charter, decks=deal((), compose(AS_PRINTED)).decks)).state
+    attack = r.Attack("", "stark", "baratheon", "moat-cailin", "winterfell", {"knight": 1})
+    told = (
+        r.Marched("stark", "winterfell", "land", (), attack),
+        r.CardChosen("stark", 3, "ser-loras-tyrell"),
+        r.BattleLost("baratheon", "stuck", None, {"footman": 1}),
+        r.Marched("stark", "moat-cailin", "land", (r.Step("seagard", {"knight": 1}),)),
+    )
+    wanted = demands(rules_by(charter).game(state), [entry(n, 1, one, "MARCH") for n, one in enumerate(told, 1)])
+    assert wanted.carried == {"moat-cailin": "winterfell"}
+    assert wanted.fixed["winterfell"] == ("march-0", "march-minus-1", "march-plus-1")
+    assert wanted.absent == ()
+
+
+def test_what_comes_in_a_later_battle_does_not_answer_for_this_one() -> None:
+    """Two battles for one area in one round ask the same questions of the same Houses."""
+    replay = Replay(compose(AS_PRINTED), Pages(()))
+    later = c.Support("lannister", "moat-cailin", {})
+    ahead = [Step(c.MarchOrder("lannister", "seagard"), 2), Step(later, 0)]
+    assert [step.command for step in replay._soon(ahead)] == [one.command for one in ahead]
+    replay.state = State(combat=Combat("moat-cailin", "the-eyrie", "stark", "lannister"))
+    assert list(replay._soon(ahead)) == []

@@ -8,13 +8,14 @@ from domain.thrones.charter import AS_PRINTED
 from domain.thrones.editions.composed import compose
 from domain.thrones.game import decision
 from domain.thrones.interchange.following import losses
-from domain.thrones.interchange.following.answers import Pages
+from domain.thrones.interchange.following.answers import Pages, answer
 from domain.thrones.interchange.following.decks import deal
 from domain.thrones.interchange.following.follower import Follower
 from domain.thrones.interchange.following.forecast import Forecast
 from domain.thrones.interchange.following.hypothesis import Hypothesis
 from domain.thrones.interchange.logs import records as r
-from domain.thrones.options import UnitsAnywhere
+from domain.thrones.options import UnitsAnywhere, Words
+from domain.thrones.pieces import TRACKS
 from tests.domain.test_following import entry, planning
 
 
@@ -41,3 +42,12 @@ def test_who_is_told_to_give_up_units_has_armies_beyond_his_supply() -> None:
         follower = Follower(told, state.charter, edition, deal((), edition))
         misfit = follower._armies(Hypothesis(state), [f.SupplyCounted(house="stark", icons={"winterfell": 1})])
         assert (misfit and misfit.kind) == kind
+
+
+def test_a_marker_of_which_nothing_is_told_was_at_the_top_already() -> None:
+    here = Hypothesis(planning())
+    house = here.state.tracks["kings-court"][0]
+    assert here.state.position_of(house, "iron-throne") != 1
+    question = decision(c.KingBeyondRaise(house=house, choice="iron-throne"), Words(TRACKS, ()))
+    pages = Pages((entry(1, 1, r.OrdersSet("stark"), "PLANNING"),))
+    assert getattr(answer(pages, here, question).command, "choice", "") == "kings-court"

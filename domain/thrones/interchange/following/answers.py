@@ -217,7 +217,17 @@ def _wildling_word(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]
         if raised is None:
             return _told(pages, hypothesis, None, replace(decision.default, choice="none"), "wildling-choice")
         return Step(decision.default, 0, ("wildling-choice",))
-    return _told(pages, hypothesis, None, decision.default, "wildling-choice")
+    default: Any = decision.default
+    if decision.kind in _ENDS:
+        # A marker that is there already does not move, and nothing is told of it.
+        state = hypothesis.state
+        end = 1 if _ENDS[decision.kind] == "top" else len(state.houses)
+        still = next((track for track in words if state.position_of(house, track) == end), default.choice)
+        default = replace(default, choice=still)
+    return _told(pages, hypothesis, None, default, "wildling-choice")
+
+
+_ENDS = {"king-beyond-raise": "top", "king-beyond-lower": "bottom"}
 
 
 def _given_up(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]) -> Step:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from domain.thrones import commands as c
 from domain.thrones.charter import Charter
 from domain.thrones.interchange.following.charter import settings_of
 from domain.thrones.interchange.following.importer import import_log
+from domain.thrones.interchange.following.orders import demands, lay
 from domain.thrones.interchange.logs import records as r
-from tests.domain.test_following import entry
+from domain.thrones.ruleset import rules_by
+from tests.domain.test_following import entry, planning
 
 HOUSES = ("baratheon", "lannister", "stark")
 AWAY = r.Marched("stark", "white-harbor", "land", (r.Step("widows-watch", {"footman": 1}),))
@@ -35,3 +39,25 @@ def test_who_bids_all_his_power_has_left_no_token() -> None:
 def test_who_is_not_asked_has_no_power() -> None:
     assert left({"baratheon": (2, 1), "lannister": (3, 2), "stark": (4, 0)}, asked=False) == [True]
     assert left({"baratheon": (2, 1), "lannister": (3, 2), "stark": (4, 0)}, asked=True) == [False]
+
+
+def laid(power: int, *told: r.AnyRecord, forced: dict[str, tuple[str, ...]] | None = None) -> bool:
+    """Whether Stark can have laid orders that bring what is told."""
+    state = msgspec.structs.replace(planning(), power={**planning().power, "stark": power})
+    game = rules_by(state.charter).game(state)
+    return (
+        lay(game, "stark", demands(game, [entry(n, 1, one, "POWER") for n, one in enumerate(told, 1)]), forced)
+        is not None
+    )
+
+
+def test_power_with_an_entry_of_its_own_is_not_in_the_sum() -> None:
+    raven = r.RavenReplaced("stark", "winterfell", "defense-plus-1", "consolidate")
+    assert laid(5, raven, r.PowerTaken("stark", "winterfell", 2), r.PowerConsolidated({}))
+    assert not laid(5, raven, r.PowerConsolidated({}))
+
+
+def test_who_runs_out_of_power_tokens_gains_less_than_is_due() -> None:
+    forced = {"winterfell": ("consolidate",)}
+    assert laid(19, r.PowerConsolidated({"stark": 1}), forced=forced)
+    assert not laid(5, r.PowerConsolidated({"stark": 1}), forced=forced)

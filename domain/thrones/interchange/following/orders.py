@@ -30,6 +30,9 @@ ANY: tuple[Kind, ...] = (*QUIET, "consolidate", *MARCHES, "consolidate-star")
 TAKES_ALONG = ("ser-loras-tyrell",)
 """Cards that take the March order along into the area that was won (2E-HCT-5)."""
 
+NEARLY = 2
+"""How many Power tokens may come back to a House between planning and what its orders bring."""
+
 MOST_NODES = 8_000
 
 Forced = Mapping[AreaId, tuple[Kind, ...]]
@@ -41,8 +44,9 @@ class Demands(msgspec.Struct, frozen=True):
     ``fixed`` has what an area must have had, ``raids`` for each House the number of the entry and the areas its
     order may lie in, ``power`` what Consolidate Power orders brought (None where the log does not reach so far), and
     ``lost`` areas whose order was, or may have been, not resolved; those ``unresolved`` gave no raid, and those
-    ``barred`` nobody could raid. ``replaced`` has the order that the raven put in the place of another. ``carried``
-    tells of an area into which a card took a March order along where that order was laid.
+    ``barred`` nobody could raid. ``replaced`` has the order that the raven put in the place of another, ``apart`` are
+    areas of Consolidate Power orders with an entry of their own. ``carried`` tells of an area into which a card took a
+    March order along where that order was laid.
     """
 
     fixed: dict[AreaId, tuple[Kind, ...]]
@@ -52,6 +56,7 @@ class Demands(msgspec.Struct, frozen=True):
     unresolved: frozenset[AreaId]
     barred: frozenset[AreaId] = frozenset()
     replaced: dict[AreaId, Kind] = {}
+    apart: frozenset[AreaId] = frozenset()
     absent: tuple[tuple[int, HouseId, AreaId], ...] = ()
     carried: dict[AreaId, AreaId] = {}
 
@@ -73,6 +78,7 @@ def demands(game: Game, entries: Sequence[r.Entry]) -> Demands:
     lost: set[AreaId] = set()
     unresolved: set[AreaId] = set()
     barred: set[AreaId] = set()
+    apart: set[AreaId] = set()
     absent: list[tuple[int, HouseId, AreaId]] = []
     replaced: dict[AreaId, Kind] = {}
     fight: r.Attack | None = None
@@ -123,6 +129,7 @@ def demands(game: Game, entries: Sequence[r.Entry]) -> Demands:
                 cards[record.house] = record.card
             case r.SpecialMustered() | r.PowerTaken():
                 fix(record.area, ("consolidate-star",), record.house, entry.number)
+                apart.add(record.area)
             case r.SupportGiven() if fight is not None:
                 area, kind = _supporter(game, record, fight)
                 if area and area not in fixed:
@@ -150,6 +157,7 @@ def demands(game: Game, entries: Sequence[r.Entry]) -> Demands:
         frozenset(unresolved),
         frozenset(barred),
         replaced,
+        frozenset(apart),
         tuple(absent),
         came_from,
     )
@@ -215,18 +223,29 @@ def worth(game: Game, house: HouseId, area: AreaId) -> int:
 
 def lay(game: Game, house: HouseId, wanted: Demands, forced: Forced | None = None) -> Laid | None:
     """The orders of a House that assume least and meet every demand; None if there are none."""
+    for tight in (True, False) if wanted.barred else (True,):
+        found = _cheapest(game, house, wanted, forced or {}, tight=tight)
+        if found is not None:
+            return found
+    told = None if wanted.power is None else wanted.power.get(house, 0)
+    if told is not None and game.state.pool(house) <= told + NEARLY:
+        # Who runs out of Power tokens gains less than is due (2E-LIM-2).
+        return _cheapest(game, house, wanted, forced or {}, tight=False, is_short=True)
+    return None
+
+
+def _cheapest(
+    game: Game, house: HouseId, wanted: Demands, forced: Forced, *, tight: bool, is_short: bool = False
+) -> Laid | None:
+    """The orders that assume least, whichever areas the raids came from."""
     best: Laid | None = None
-    raids = wanted.raids.get(house, ())
-    for tight in (True, False):
-        for sources in _sources(raids, wanted):
-            fixed = {**wanted.fixed, **{area: kinds for _, area, kinds in sources if kinds}}
-            found = _Search(game, house, wanted, fixed, forced or {}, tight=tight).best()
-            if found is not None and (best is None or found[1] < best.cost):
-                best = Laid(found[0], {number: area for number, area, _ in sources}, found[1])
-                if best.cost == 0:
-                    break
-        if best is not None or not wanted.barred:
-            break
+    for sources in _sources(wanted.raids.get(house, ()), wanted):
+        fixed = {**wanted.fixed, **{area: kinds for _, area, kinds in sources if kinds}}
+        found = _Search(game, house, wanted, fixed, forced, tight=tight, is_short=is_short).best()
+        if found is not None and (best is None or found[1] < best.cost):
+            best = Laid(found[0], {number: area for number, area, _ in sources}, found[1])
+            if best.cost == 0:
+                break
     return best
 
 
@@ -267,8 +286,10 @@ class _Search:
         forced: Forced,
         *,
         tight: bool,
+        is_short: bool,
     ) -> None:
         self.tight = tight
+        self.is_short = is_short
         self.told = {*fixed, *forced}
         self.areas = game.state.areas_of(house)
         tokens = legal_tokens(game)
@@ -328,7 +349,7 @@ class _Search:
 
     def _brings(self, area: AreaId, kind: Kind, castle: bool, wanted: Demands) -> int:
         kind = wanted.replaced.get(area, kind)
-        if area in wanted.lost or not kind.startswith("consolidate"):
+        if area in wanted.lost or area in wanted.apart or not kind.startswith("consolidate"):
             return 0
         # A special order in a Castle has an entry of its own, whatever it is used for.
         return 0 if kind == "consolidate-star" and castle else self.worth[area]
@@ -350,10 +371,12 @@ class _Search:
         self.nodes += 1
         if self.nodes > MOST_NODES or (self.found is not None and cost + self.rest[at] >= self.found[1]):
             return
-        if self.power is not None and brought > self.power:
+        if self.power is not None and brought > self.power and not self.is_short:
             return
         if at == len(self.order):
-            if len(orders) >= self.must and (self.power is None or brought == self.power):
+            if len(orders) >= self.must and (
+                self.power is None or brought == self.power or (self.is_short and brought > self.power)
+            ):
                 self.found = (dict(sorted(orders.items())), cost)
             return
         area = self.order[at]

@@ -519,6 +519,7 @@ NOTES = (
     "Stark lost 1 Footman in the battle.",
     "Stark retreated to Winterfell.",
     "Stark mustered no units.",
+    "Stark moved 0 Footmen from Winterfell to Karhold.",
     "Stark lost the battle of words.\n- and sang.",
     "Baratheon chose Stark as the lowest bidder.",
     "Stark discarded the March Order in Winterfell and the Raid Order in Karhold.",

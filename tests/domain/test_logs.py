@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, get_args, get_type_hints
 
 import msgspec
@@ -377,6 +378,28 @@ def test_a_text_whose_tabs_have_become_spaces_is_read() -> None:
     found = read(TEXT.replace("\t", "  "))
     assert found.log == SAMPLE
     assert [one.code for one in found.problems] == ["no-tabs"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("".join(f"> {line}\n" for line in TEXT.split("\n")), "quoted"),
+        ("".join(f">>{line}\n" for line in TEXT.split("\n")), "quoted"),
+        (TEXT.replace("->", "-&gt;").replace("\n", "<br>\n"), "markup"),
+        ("<tr><td>" + TEXT.replace("\t", "</td><td>").replace("\n", "</td></tr>\n<tr><td>"), "markup"),
+        (re.sub(r"(?m)^\d+ \t", "\t", TEXT), "no-number"),
+        (re.sub(r"(?m)^\d+ \t", "", TEXT), "no-number"),
+    ],
+)
+def test_what_mail_and_pages_add_or_take_is_put_right_and_said(text: str, problem: str) -> None:
+    found = read(text)
+    assert found.log == SAMPLE
+    assert [one.code for one in found.problems] == [problem]
+
+
+def test_lines_that_mail_has_broken_are_joined() -> None:
+    broken = TEXT.replace("with 1 Footman", "with\n1 Footman").replace("Nov-24, 19:59", "Nov-24,\n19:59")
+    assert read(broken) == read(TEXT)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
@@ -61,6 +62,18 @@ UNNAMED: tuple[dict[str, bool], ...] = (
     {name: name.startswith("2nd Edition") and not name.endswith("+1") for name in _VARIATIONS},
 )
 """What tables without settings may have played by: four Houses on the first edition's board, the second edition."""
+
+
+def tables_of(log: r.Log) -> tuple[dict[str, bool], ...]:
+    """The settings that a table may have had: those that are told, with what is missing as tables play it."""
+    told = log.settings
+    if not set(_VARIATIONS) - set(told) or any(name.startswith(f"{OWN} ") for name in told):
+        return (told,)
+    ways = [
+        {**way, **told}
+        for way in sorted(UNNAMED, key=lambda way: sum(way.get(name, on) != on for name, on in told.items()))
+    ]
+    return tuple(way for at, way in enumerate(ways) if way not in ways[:at])
 
 
 def variations_of(settings: Mapping[str, bool], reading: Reading = "site") -> Variations:
@@ -236,8 +249,13 @@ def _houses(
 ) -> tuple[tuple[HouseId, ...], dict[str, HouseId]]:
     """The Houses at the table, and who played them: the fewest Houses that include all that are told of."""
     told: dict[HouseId, str] = {}
+    acts = Counter(getattr(entry.record, "house", None) for entry in log.entries)
+    # Who plays is in many entries; a name that is in hardly one was written for another.
+    rare = {house for house, count in acts.items() if count * 20 < max(acts.values())}
     for entry in log.entries:
         house = getattr(entry.record, "house", None)
+        if house in rare:
+            continue
         if house and (entry.player or house not in told):
             told[house] = told.get(house) or entry.player
         for other in (

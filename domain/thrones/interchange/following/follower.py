@@ -26,8 +26,8 @@ MOST_FORCED = 150
 class Follower(Slipping):
     """One log being followed from its first entry to its last."""
 
-    def run(self) -> Hypothesis:
-        """Follow the log to its end, or as far as it can be followed."""
+    def run(self, *, is_trial: bool = False) -> Hypothesis:
+        """Follow the log to its end, or as far as it can be followed; a trial ends where nothing explains an entry."""
         here = self._start()
         while True:
             try:
@@ -36,6 +36,8 @@ class Follower(Slipping):
                 return end.reached if isinstance(end.reached, Hypothesis) else here
             except Misfit as misfit:
                 found = self._revise_musters(here, misfit)
+                if found is None and is_trial:
+                    return here
                 if found is None and misfit.kind not in UNTOLD:
                     found = self._read_otherwise(here, misfit)
                 if found is None and misfit.kind in TOLERATED and misfit.entry not in self.tolerated:

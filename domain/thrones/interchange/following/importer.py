@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from domain.kernel.arbiter import Correct
 from domain.thrones.charter import Charter
@@ -14,22 +15,23 @@ from domain.thrones.interchange.following.assumptions import Assumption, counted
 from domain.thrones.interchange.following.charter import (
     DOUBTFUL_BORDERS,
     OWN,
-    UNNAMED,
     Links,
     Reading,
     charter_of,
     readings_of,
-    settings_of,
+    tables_of,
 )
 from domain.thrones.interchange.following.compare import Pairing, pair
 from domain.thrones.interchange.following.decks import Dealt, deal
 from domain.thrones.interchange.following.follower import Follower
+from domain.thrones.interchange.following.guesses import guessed
 from domain.thrones.interchange.following.hypothesis import Hypothesis
 from domain.thrones.interchange.following.judging import Disagreement, judge
 from domain.thrones.interchange.following.replay import Replay, Ruled, script
 from domain.thrones.interchange.logs import records as r
 from domain.thrones.interchange.logs.from_facts import Ruled as Told
 from domain.thrones.interchange.logs.from_facts import to_log
+from domain.thrones.interchange.logs.grammar import write_record
 from domain.thrones.pieces import HouseId
 from domain.thrones.state import State
 
@@ -96,29 +98,58 @@ class Imported(msgspec.Struct, frozen=True):
 
 def import_log(reading: r.Reading) -> Imported:
     """Import what was read. Never fails: what cannot be followed stands in the report, and what was good is kept."""
-    best: Imported | None = None
     reading = _in_order(reading)
-    for settings in (reading.log.settings,) if reading.log.settings else UNNAMED:
-        told = msgspec.structs.replace(reading, log=msgspec.structs.replace(reading.log, settings=settings))
+    best: Imported | None = None
+    played = reading
+    for settings in tables_of(reading.log):
+        told = replace(reading, log=replace(reading.log, settings=settings))
         for how in readings_of(told.log):
-            found = _import(told, how)
-            if best is None or _is_better(found.report, best.report):
-                best = found
-            if not _depends_on_reading(best.report):
-                return best
+            if best is None:
+                best, played = _heard(told, how), told
+            elif _depends_on_reading(best.report, reading) and _promises(told, how, (), best):
+                found = _heard(told, how)
+                if _is_better(found.report, best.report):
+                    best, played = found, told
     assert best is not None, "there are readings"
-    if best.report.reading == "site" and any("cannot-enter" in note for note in best.report.notes):
-        # Our source for the first edition's board may leave out a border that a march needs.
-        found = _import(msgspec.structs.replace(reading, log=_played(reading.log, best)), "site", DOUBTFUL_BORDERS)
+    # Our source for the first edition's board may leave out a border that a march needs.
+    lacks = best.report.reading == "site" and any(map(_lacks_border, best.report.notes))
+    if lacks and _promises(played, "site", DOUBTFUL_BORDERS, best):
+        found = _heard(played, "site", DOUBTFUL_BORDERS)
         best = found if _is_better(found.report, best.report) else best
     return best
 
 
-def _depends_on_reading(report: Report) -> bool:
+def _lacks_border(note: str) -> bool:
+    return "cannot-enter" in note and any(area in note for link in DOUBTFUL_BORDERS for area in link)
+
+
+def _unknown(reading: r.Reading) -> set[int]:
+    """Entries in words that are not known, which nothing explains."""
+    return {entry.number for entry in reading.log.entries if isinstance(entry.record, r.Unknown)}
+
+
+def _promises(reading: r.Reading, how: Reading, borders: Links, best: Imported, *, guesses: bool = True) -> bool:
+    """Whether another way to play a table explains the first entry that the best one does not."""
+    wrong = _wrong(best.report) - _unknown(reading)
+    if not wrong:
+        return False
+    ends = next(entry.round for entry in reading.log.entries if entry.number in wrong)
+    begun = tuple(entry for entry in reading.log.entries if entry.round <= ends + 1)
+    told = replace(reading, log=replace(reading.log, entries=begun, ended=False))
+    found = _import(told, how, borders, guessed(begun)[0] if guesses else begun, is_trial=True)
+    return min(wrong) not in _wrong(found.report)
+
+
+def _wrong(report: Report) -> set[int]:
+    return {*report.open, *(one.entry for one in report.disagreements)}
+
+
+def _depends_on_reading(report: Report, reading: r.Reading) -> bool:
     """Whether another reading of what the settings leave out could explain more: of ports, supply, and wildlings."""
     differs = [one.theirs for one in (*report.undecided, *report.disagreements)]
     about = (r.GameOfThronesPower, r.SupplyCounted, r.Mustered, r.WildlingsWon, r.WildlingsBeaten, r.WildlingCardDrawn)
-    return any(isinstance(one, about) for one in differs) or report.explained < report.entries * MOSTLY
+    known = report.entries - len(_unknown(reading))
+    return any(isinstance(one, about) for one in differs) or report.explained < known * MOSTLY
 
 
 def _in_order(reading: r.Reading) -> r.Reading:
@@ -130,7 +161,7 @@ def _in_order(reading: r.Reading) -> r.Reading:
     problem = r.Problem(
         0, "out-of-order", "entries do not stand in the order of their numbers", "taken by their numbers"
     )
-    log = msgspec.structs.replace(reading.log, entries=ordered)
+    log = replace(reading.log, entries=ordered)
     return r.Reading(log, (*reading.problems, problem))
 
 
@@ -138,27 +169,38 @@ def _is_better(one: Report, other: Report) -> bool:
     return (one.explained, -one.corrections) > (other.explained, -other.corrections)
 
 
-def _played(log: r.Log, found: Imported) -> r.Log:
-    """The log with the settings that it was imported by."""
-    return log if log.settings else msgspec.structs.replace(log, settings=settings_of(found.charter))
+def _heard(reading: r.Reading, how: Reading, borders: Links = ()) -> Imported:
+    """With guesses at entries in unknown words, and without them where that explains more."""
+    entries, numbers = guessed(reading.log.entries)
+    found = _import(reading, how, borders, entries)
+    if numbers and _promises(reading, how, borders, found, guesses=False):
+        other = _import(reading, how, borders, reading.log.entries)
+        return other if _is_better(other.report, found.report) else found
+    return found
 
 
-def _import(reading: r.Reading, how: Reading, borders: Links = ()) -> Imported:
-    log = reading.log
+def _import(
+    reading: r.Reading, how: Reading, borders: Links, entries: tuple[r.Entry, ...], *, is_trial: bool = False
+) -> Imported:
+    """Follow ``entries``, those of the log as they are read or guessed, and compare with what the log has.
+
+    A trial ends where the log cannot be followed by our rules.
+    """
+    log = replace(reading.log, entries=entries)
     charter, problems = charter_of(log, how, borders)
     edition = edition_of(charter)
     dealt = deal(log.entries, edition, tides=charter.switches.tides_of_battle == "on")
     follower = Follower(log, charter, edition, dealt)
-    found = follower.run()
+    found = follower.run(is_trial=is_trial)
     replay = Replay(edition, follower.pages)
     replay.run(script(found, edition))
     players = {house: seat for seat, house in charter.seats.items()}
     ours = to_log([Told(one.at, one.facts) for one in replay.ruled], edition, game="", name="", players=players)
-    pairs, unlogged = pair(log.entries, ours.entries)
+    pairs, unlogged = pair(reading.log.entries, ours.entries)
     report = _report(reading, charter, edition, dealt, follower, found, replay, pairs)
     known = [one for one in reading.problems if not (one.code == "setting-unknown" and one.what.startswith(f"{OWN} "))]
     problems = [*known, *problems]
-    report = msgspec.structs.replace(
+    report = replace(
         report,
         problems=tuple(problems),
         unlogged=tuple(entry.record for entry in unlogged),
@@ -180,7 +222,9 @@ def _report(
 ) -> Report:
     state = replay.state
     log = reading.log
-    assumed = listed(charter, edition, dealt, follower, found, replay.ruled)
+    taken = [entry for entry in follower.pages.entries if entry.number in _unknown(reading) & replay.used]
+    words = (Assumption("unknown-words", one.round, one.number, write_record(one.record)[0]) for one in taken)
+    assumed = (*listed(charter, edition, dealt, follower, found, replay.ruled), *words)
     judged = judge(pairs, follower, edition, state)
     return Report(
         entries=len(log.entries),

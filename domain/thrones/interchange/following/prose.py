@@ -32,6 +32,7 @@ ASSUMED = {
     "tie": "ties broken in a way that the log does not tell",
     "units-exchanged": "units exchanged in places that the log does not tell",
     "units-given-up": "units given up in places that the log does not tell",
+    "unknown-words": "entries in words that are not known, taken by the names in them",
     "westeros-cards": "Westeros cards that no entry shows",
     "wildling-choice": "choices for wildling cards that the log does not tell",
 }

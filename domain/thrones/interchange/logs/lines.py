@@ -107,17 +107,34 @@ def clean(line: str) -> str:
     return re.sub(r" +", " ", kept)
 
 
-_title = re.compile(r"\s*Events of Game\s+(\S+?):\s*\"?(.*?)\"?\s*")
+_title = re.compile(r"\s*Events of Game\s+(\S+?):\s*\"?(.*?)\"?\s*", re.IGNORECASE)
 _columns = re.compile(r"\s*#\s*(?:\t| Turn\b).*")
 _entry = re.compile(r"\s*(\d{1,7})\s*\t\s*(\d{1,4})\s*\t([^\t]*)\t([^\t]*)\t(.*)")
+_unnumbered = re.compile(rf" *(?:#? *\t)? *(\d{{1,4}}) *\t *({'|'.join(PHASES)}) *\t([^\t]*)\t(.*)")
 _setting = re.compile(r"\s*(\S[^\t]*?)\s*\t\s*([^\t]*?)\s*")
-_created = re.compile(r"\s*Created\s+(.*?)\s*")
+_created = re.compile(r"\s*Created\s+(.*?)\s*", re.IGNORECASE)
+
+
+def _bare(text: str, problems: list[Problem]) -> str:
+    """A text without the marks of mail programs and of pages."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    if sum(line.lstrip().startswith(">") for line in lines) * 2 > len(lines):
+        problems.append(Problem(0, "quoted", "lines begin with the marks of a quotation", "read without them"))
+        text = re.sub(r"(?m)^[ \t]*(?:>[ ]?)+", "", text)
+    if re.search(r"<(?:br|td|tr|pre|div|p)\b[^>]{0,200}>", text, re.IGNORECASE):
+        problems.append(Problem(0, "markup", "there are the marks of a page", "read without them"))
+        text = re.sub(r"(?i)</t[dh]>\s*<t[dh]\b[^>]{0,200}>", "\t", text)
+        text = re.sub(r"(?i)<(?:br|/tr|/p|/div)\b[^>]{0,200}>", "\n", text)
+        text = re.sub(r"</?[A-Za-z!][^<>\n]{0,200}>", "", text)
+    # Mail programs break lines, also inside the time.
+    return re.sub(r"(\d{4}-[A-Za-z]{3}-\d{1,2},)[ ]*\r?\n[ ]*(\d{1,2}:\d\d)", r"\1 \2", text)
 
 
 def split(text: str) -> Outside:
     """The parts of a log. Entries are in the order of their numbers, each once."""
     out = Outside()
     reader = _Reader(out)
+    text = _bare(text, out.problems)
     is_spaced = "\t" not in text and len(text) > 0
     if is_spaced:
         out.problems.append(Problem(0, "no-tabs", "there are no tabs", "columns are told apart by their words"))
@@ -178,14 +195,16 @@ class _Reader:
                 self.out.game, self.out.name = match[1], match[2]
             self.part = "entries"
         elif match := _entry.fullmatch(line):
-            self._begin(number, match)
+            self._begin(number, *match.groups())
+        elif match := _unnumbered.fullmatch(line):
+            self._begin_unnumbered(number, match)
         elif _columns.fullmatch(line):
             self.part = "entries"
-        elif re.fullmatch(r"END LOG\W*", bare):
+        elif re.fullmatch(r"END LOG\W*", bare, re.IGNORECASE):
             self.close(cut=True)
             self.out.ended = True
             self.part = "settings"
-        elif re.fullmatch(r"Game Settings?", bare):
+        elif re.fullmatch(r"Game Settings?", bare, re.IGNORECASE):
             self.close(cut=True)
             self.part = "settings"
         elif match := _created.fullmatch(line):
@@ -198,19 +217,27 @@ class _Reader:
         else:
             self.problem(number, "stray-line", bare, "left out: it belongs to no entry")
 
-    def _begin(self, number: int, match: re.Match[str]) -> None:
+    def _begin_unnumbered(self, number: int, match: re.Match[str]) -> None:
+        """An entry that has lost its number takes the one behind the entry before."""
+        self.close(cut=True)
+        own = self.out.raw[-1].number + 1 if self.out.raw else 1
+        if not any(one.code == "no-number" for one in self.out.problems):
+            self.problem(number, "no-number", match[4][:120], "entries without a number are counted on")
+        self._begin(number, str(own), *match.groups())
+
+    def _begin(self, number: int, own: str, turn: str, phase_words: str, player: str, rest: str) -> None:
         self.close(cut=True)
         self.part = "entries"
-        *words, last = match[5].split("\t")
+        *words, last = rest.split("\t")
         at = entry_date(last) if words else ""
         text = "\t".join(words) if words else last
         if words and not at and last.strip():
             self.problem(number, "no-time", last.strip(), "the entry has no time")
-        phase = " ".join(match[3].split()).upper()
+        phase = " ".join(phase_words.split()).upper()
         if phase not in PHASES:
             self.problem(number, "unknown-phase", phase, "kept")
         head = " ".join(text.split())
-        self.open = Raw(number, int(match[1]), int(match[2]), phase, match[4].strip(), at, (head,))
+        self.open = Raw(number, int(own), int(turn), phase, player.strip(), at, (head,))
         if words:
             self.close()
 
@@ -225,7 +252,11 @@ class _Reader:
             self.problem(number, "entry-too-long", text, "the entry ends here")
             self.close()
             return
-        if text:
+        if text and not re.match(r"\W", text):
+            # What goes on begins with a dash or a bracket; anything else was broken off the line before.
+            *before, broken = self.open.lines
+            self.open = msgspec.structs.replace(self.open, lines=(*before, f"{broken} {text}"), at=at)
+        elif text:
             self.open = msgspec.structs.replace(self.open, lines=(*self.open.lines, text), at=at)
         else:
             self.open = msgspec.structs.replace(self.open, at=at)

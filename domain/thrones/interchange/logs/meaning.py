@@ -251,7 +251,7 @@ def _replaced(text: Said) -> r.AnyRecord:
     return r.RavenReplaced(who(text), area(text), old, new)
 
 
-def _raided(text: Said) -> r.AnyRecord | None:
+def raided(text: Said) -> r.AnyRecord | None:
     """What was raided; from where does not count."""
     areas, orders = text.all("A"), text.all("O")
     if text.has(r"from A"):
@@ -265,7 +265,7 @@ def _unusable(text: Said) -> r.AnyRecord | None:
     return r.RaidUnusable(area(text), order(text)) if order(text).startswith("raid") else None
 
 
-def _march(text: Said) -> r.AnyRecord | None:
+def march(text: Said) -> r.AnyRecord | None:
     """Moves without a combat: where from, then an area and units for each."""
     origin = text.after(r"(?:out of|from|left|leaves|leaving) (?=A)", "A") or area(text)
     told = [(letter, name) for letter, name in zip(text.kinds, text.names, strict=True) if letter != "H"]
@@ -315,21 +315,21 @@ def _lost(text: Said) -> r.AnyRecord | None:
     return r.BattleLost(loser, how, to, killed)
 
 
-def _power(text: Said) -> r.AnyRecord | None:
+def power(text: Said) -> r.AnyRecord | None:
     kind = r.GameOfThronesPower if "W" in text.kinds else r.PowerConsolidated
     if text.has(r"no house|nobody|no one|none"):
         return kind({}) if set(text.kinds) <= {"W"} else None
     if not re.fullmatch("W?(?:HN)+", text.kinds):
         return None
-    power = dict(zip(text.all("H"), text.all("N"), strict=True))
-    return kind({house: power[house] for house in SITE_ORDER if house in power})
+    gained = dict(zip(text.all("H"), text.all("N"), strict=True))
+    return kind({house: gained[house] for house in SITE_ORDER if house in gained})
 
 
 SITE_ORDER: tuple[HouseId, ...] = ("baratheon", "lannister", "stark", "tyrell", "greyjoy", "martell")
 """The order in which the format lists Houses."""
 
 
-def _track(text: Said) -> r.AnyRecord | None:
+def track(text: Said) -> r.AnyRecord | None:
     """A track by its places, or from the first to the last; who breaks ties is named before."""
     kinds, houses, numbers = text.kinds.replace("T", "", 1), text.all("H"), text.all("N")
     by = None
@@ -401,10 +401,10 @@ RULES: tuple[Rule, ...] = (
     # Raids and marches
     Rule("AH?O", (r"unus|useless|no (?:valid )?target|without (?:a )?target|not (?:be used|usable)|nothing to raid",),
          _unusable),
-    Rule("A+HH{0,2}N?O+", (r"raid(?:s|ed)?\b",), _raided, "unus|remov"),
+    Rule("A+HH{0,2}N?O+", (r"raid(?:s|ed)?\b",), raided, "unus|remov"),
     Rule("AHO", (rf"{GONE}|g[ai]ves? up|withdr",), lambda t: r.OrderGivenUp(who(t), area(t), order(t)), TEXT),
     Rule("AA+HU+", ("march|sail|mov|went|sent|travel|advanc",),
-         _march, rf"attack|battle|raid|{MUSTER}|retreat|withdr|{GONE}"),
+         march, rf"attack|battle|raid|{MUSTER}|retreat|withdr|{GONE}"),
     # Combat
     Rule("HH?", (HELP, NOT), _withheld),
     Rule("HHN", (HELP,), _support, NOT),
@@ -426,7 +426,7 @@ RULES: tuple[Rule, ...] = (
     Rule("AHN|AHNO", (r"consolidat|power|O\b",), lambda t: r.PowerTaken(who(t), area(t), number(t)), "left|raid|leav"),
     Rule("AHO?U+", (MUSTER,), _musters(lambda t, units: r.SpecialMustered(who(t), area(t), units)), GONE),
     Rule("H*N*W?", ("power", "consolidat|collect|gain|receiv|new|earn|income"),
-         _power, "wildling|bid|support|lost|token in"),
+         power, "wildling|bid|support|lost|token in"),
     # Westeros
     Rule("WW", ("new|now|came|come|drawn|shuffl|reshuffl|instead",), _winter),
     Rule("T?W+", (r"ch[oa]o?s|decid|select|pick|event|effect",), _choice),
@@ -435,7 +435,7 @@ RULES: tuple[Rule, ...] = (
     Rule("HU+", (MUSTER,), _musters(lambda t, units: r.Mustered(who(t), units)), f"{GONE}|wildling"),
     Rule("HNT", ("bid|exert|power|offer|paid|pays|spen",),
          lambda t: r.Bid(who(t), t.all("T")[0], number(t)), "position|tied"),
-    Rule("H+N*T", ("order|track|position|turn|now|tie",), _track),
+    Rule("H+N*T", ("order|track|position|turn|now|tie",), track),
     Rule("HNW?", ("wildling|nights? watch|W", "bid|deploy|power|sen[dt]|spen|paid|exert|offer|commit|strength"),
          lambda t: r.WildlingBid(who(t), number(t)), rf"{GONE}|{BACK}"),
     Rule("L", ("wildling|drawn|drew|card|reveal|L",), lambda t: r.WildlingCardDrawn(t.all("L")[0])),

@@ -103,10 +103,11 @@ def _unit_of(text: str) -> str:
     return next(kind for word, kind in _units.items() if re.fullmatch(word, text))
 
 
-def _counted(match: re.Match[str]) -> tuple[str, int]:
-    """``2 footmen``, ``2x footmen``, ``footmen: 2``."""
+def _counted(match: re.Match[str]) -> tuple[str, int] | None:
+    """``2 footmen``, ``2x footmen``, ``footmen: 2``; none are no units."""
     count = match["before"] or match["behind"]
-    return _unit_of(match["unit"] or match["other"]), _numbers.get(count) or int(count)
+    number = _numbers.get(count) or int(count)
+    return (_unit_of(match["unit"] or match["other"]), number) if number else None
 
 
 def _card(match: re.Match[str]) -> tuple[CardId, int]:

@@ -165,7 +165,7 @@ RECORDS: dict[type[r.Record], st.SearchStrategy[Any]] = {
     ),
     r.GameWon: st.one_of(st.builds(r.GameWon, houses), st.builds(r.GameWon, st.none(), handles)),
     r.GameAborted: st.builds(r.GameAborted, unheard.map(lambda text: f"GAME ABORTED {text}")),
-    r.Unknown: st.builds(r.Unknown, st.lists(unheard, min_size=1, max_size=3).map("\n".join)),
+    r.Unknown: st.builds(r.Unknown, st.lists(unheard, min_size=1, max_size=3).map("\n- ".join)),
 }  # fmt: skip
 
 

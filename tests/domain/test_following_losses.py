@@ -51,3 +51,11 @@ def test_a_marker_of_which_nothing_is_told_was_at_the_top_already() -> None:
     question = decision(c.KingBeyondRaise(house=house, choice="iron-throne"), Words(TRACKS, ()))
     pages = Pages((entry(1, 1, r.OrdersSet("stark"), "PLANNING"),))
     assert getattr(answer(pages, here, question).command, "choice", "") == "kings-court"
+
+
+def test_the_highest_bidder_is_who_does_not_bid_against_the_attack_that_follows() -> None:
+    told = [entry(number, 1, r.WildlingBid(house, 0)) for number, house in enumerate(("lannister", "stark"), 1)]
+    lost = entry(3, 1, r.WildlingsWon("stark", (r.Nothing(),)))
+    question = decision(c.WildlingTie(house="stark", choice="stark"), Words(("baratheon", "stark"), ()))
+    step = answer(Pages((*told, lost)), Hypothesis(planning()), question)
+    assert getattr(step.command, "choice", "") == "baratheon"

@@ -164,6 +164,11 @@ def _after_wildlings(pages: Pages, hypothesis: Hypothesis) -> list[r.Entry]:
 
 def _wildling_tie(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]) -> Step:
     words = decision.options.words  # type: ignore[attr-defined]  # a choice of one word
+    again = {record.house for _, record in pages.unused(hypothesis, r.WildlingBid)}
+    exempt = [house for house in words if house not in again]
+    if again and len(exempt) == 1:
+        # Against the next attack the highest bidder is not asked (2E-WLC-2).
+        return Step(replace(decision.default, choice=exempt[0]), 0)
     for entry in _after_wildlings(pages, hypothesis):
         if isinstance(entry.record, r.WildlingsBeaten):
             for effect in entry.record.effects:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from domain.thrones import commands as c
 from domain.thrones.charter import Charter
 from domain.thrones.interchange.following.charter import settings_of
-from domain.thrones.interchange.following.importer import import_log
+from domain.thrones.interchange.following.importer import Imported, import_log
 from domain.thrones.interchange.following.orders import demands, lay
 from domain.thrones.interchange.logs import records as r
 from domain.thrones.ruleset import rules_by
@@ -15,6 +17,15 @@ from tests.domain.test_following import entry, planning
 
 HOUSES = ("baratheon", "lannister", "stark")
 AWAY = r.Marched("stark", "white-harbor", "land", (r.Step("widows-watch", {"footman": 1}),))
+
+
+def imported(told: Sequence[r.Entry]) -> Imported:
+    """The game of these entries, all of which are explained."""
+    entries = tuple(msgspec.structs.replace(one, number=number) for number, one in enumerate(told, 1))
+    charter = Charter("second-edition", HOUSES, chance="stated")
+    found = import_log(r.Reading(r.Log("1", "", entries, settings_of(charter)), ()))
+    assert found.report.explained == found.report.entries
+    return found
 
 
 def left(bids: dict[str, tuple[int, int]], *, asked: bool) -> list[bool]:
@@ -26,9 +37,7 @@ def left(bids: dict[str, tuple[int, int]], *, asked: bool) -> list[bool]:
             told.append(r.Entry(len(told) + 1, 2, "WESTEROS", player, r.Bid(house, track, power[number])))
         order = tuple(sorted(HOUSES, key=lambda house: -bids[house][number]))
         told.append(entry(len(told) + 1, 2, r.TrackOrdered(track, order)))
-    charter = Charter("second-edition", HOUSES, chance="stated")
-    found = import_log(r.Reading(r.Log("1", "", tuple(told), settings_of(charter)), ()))
-    assert found.report.explained == found.report.entries
+    found = imported(told)
     return [one.command.leave_power for one in found.ruled if isinstance(one.command, c.MarchOrder)]
 
 
@@ -61,3 +70,34 @@ def test_who_runs_out_of_power_tokens_gains_less_than_is_due() -> None:
     forced = {"winterfell": ("consolidate",)}
     assert laid(19, r.PowerConsolidated({"stark": 1}), forced=forced)
     assert not laid(5, r.PowerConsolidated({"stark": 1}), forced=forced)
+
+
+def test_a_token_that_must_lie_is_paid_for_by_another() -> None:
+    """The bid of all that is left says that one of two tokens was left, income of a later round which."""
+
+    def away(area: str, to: str) -> r.Marched:
+        return r.Marched("stark", area, "land", (r.Step(to, {"footman": 1}),))
+
+    def bids(track: str, power: int) -> list[r.Entry]:
+        told = {"stark": power, "baratheon": 2 - bool(power), "lannister": 0}
+        found = [r.Entry(0, 3, "WESTEROS", "" if house == "stark" and not power else house, r.Bid(house, track, bid))
+                 for house, bid in told.items()]  # fmt: skip
+        order = tuple(sorted(told, key=lambda house: -told[house]))
+        return [*found, entry(0, 3, r.TrackOrdered(track, order))]
+
+    told = [
+        entry(0, 1, away("winterfell", "karhold"), "MARCH"),
+        entry(0, 1, r.PowerConsolidated({}), "POWER"),
+        entry(0, 2, away("karhold", "winterfell"), "MARCH"),
+        entry(0, 2, away("white-harbor", "widows-watch"), "MARCH"),
+        entry(0, 2, r.PowerConsolidated({}), "POWER"),
+        *bids("iron-throne", 4),
+        *bids("fiefdoms", 0),
+        *bids("kings-court", 0),
+        entry(0, 3, r.PowerConsolidated({}), "POWER"),
+        entry(0, 4, r.GameOfThronesPower({"baratheon": 2, "lannister": 2, "stark": 2})),
+    ]
+    found = imported(told)
+    left = {one.command.area: one.command.leave_power for one in found.ruled if isinstance(one.command, c.MarchOrder)}
+    assert left["karhold"]
+    assert not left["white-harbor"]

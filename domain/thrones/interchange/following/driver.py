@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, islice
+from itertools import chain, combinations, islice
 from typing import Any, Literal
 
 from domain.kernel.decision import Decision
@@ -360,9 +360,23 @@ class Driver:
             for numbers in combinations(sorted(worth), count)
             if sum(worth[number][0] for number in numbers) == wanted
         ]
-        others = (self._with_tokens(here, misfit.house, numbers)
-                  for _, numbers in sorted(ways, key=lambda way: (len(way[1]), way[0])))  # fmt: skip
-        yield from islice((other for other in others if other is not None), MOST_OTHERS)
+        ways.sort(key=lambda way: (len(way[1]), way[0]))
+        others = chain.from_iterable(self._with_tokens_paid(here, misfit, numbers, worth) for _, numbers in ways)
+        yield from islice(others, MOST_OTHERS)
+
+    def _with_tokens_paid(
+        self, here: Hypothesis, misfit: Misfit, numbers: tuple[int, ...], worth: Mapping[int, object]
+    ) -> Iterator[Hypothesis]:
+        """The position with other tokens left; where bids leave no Power for that, one more goes the other way."""
+        other = self._with_tokens(here, misfit.house, numbers)
+        if other is not None:
+            yield other
+        elif misfit.kind in ("supply", "income"):
+            for number, (house, _) in sorted(here.vacated.items()):
+                if house == misfit.house and number not in here.firm and number not in worth:
+                    other = self._with_tokens(here, house, (number, *numbers))
+                    if other is not None:
+                        yield other
 
     def _worth_of_tokens(self, here: Hypothesis, misfit: Misfit) -> dict[int, tuple[int, int]]:
         """For each march that could have left a token otherwise: what that would change, and how much else."""

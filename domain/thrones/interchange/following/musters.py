@@ -25,14 +25,14 @@ def items_of(units: Mapping[str, int]) -> list[Item]:
 
 
 def ways(
-    house: HouseId, options: MusterOptions, units: Mapping[str, int], held: Collection[AreaId] = ()
+    house: HouseId, options: MusterOptions, units: Mapping[str, int], doubtful: Collection[AreaId] = ()
 ) -> Iterator[Muster]:
     """Every muster of exactly these units that has the points, one for each outcome.
 
-    Points of areas ``held`` by units are spent first: others rest on a Power token.
+    Points of areas that are ``doubtful``, since only a Power token may hold them, are spent last.
     """
     items = items_of(units)
-    areas = sorted(options.areas, key=lambda area: (area not in held, area))
+    areas = sorted(options.areas, key=lambda area: (area in doubtful, area))
     points = {area: there.points for area, there in options.areas.items()}
     footmen = {area: there.footmen + there.routed_footmen for area, there in options.areas.items()}
     seen: set[tuple[tuple[AreaId, str, int], ...]] = set()
@@ -95,10 +95,15 @@ def ranked(
 
 
 def weighed(
-    options: MusterOptions, forces: Mapping[AreaId, Units], forecast: Forecast, house: HouseId, units: Mapping[str, int]
+    options: MusterOptions,
+    forces: Mapping[AreaId, Units],
+    forecast: Forecast,
+    house: HouseId,
+    units: Mapping[str, int],
+    doubtful: Collection[AreaId] = (),
 ) -> list[tuple[int, Muster]]:
     """As :func:`ranked`, with how much speaks against each."""
-    musters = [muster for muster in ways(house, options, units, forces) if _is_legal(options, muster)]
+    musters = [muster for muster in ways(house, options, units, doubtful) if _is_legal(options, muster)]
     if len(musters) < 2:
         return [(0, muster) for muster in musters]
     against = forecast.weigh([after(forces, muster) for muster in musters])

@@ -109,7 +109,9 @@ class Placing(Battles):
     ) -> list[tuple[int, c.Muster]]:
         house = question.player
         options: Any = question.options
-        return weighed(options, here.state.forces_of(house), self._forecast(here, house, entry), house, units)
+        doubtful = {area for _, area in here.vacated.values() if area not in here.state.units}
+        forecast = self._forecast(here, house, entry)
+        return weighed(options, here.state.forces_of(house), forecast, house, units, doubtful)
 
     def _forecast(self, here: Hypothesis, house: HouseId, entry: r.Entry) -> Forecast:
         others = {area: force.house for area, force in here.state.units.items() if force.house != house}

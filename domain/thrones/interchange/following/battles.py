@@ -113,6 +113,7 @@ class Battles(Planning):
 
     def _attempt(self, here: Hypothesis, entry: r.Entry, *, strict: bool = True) -> Hypothesis:
         """One march with its battle, and what is counted after it, with Power tokens where they have to be."""
+        here = self._paid(here, entry)
         try:
             return self._marched(here, entry, strict=strict)
         except Misfit as misfit:
@@ -124,6 +125,16 @@ class Battles(Planning):
                 except Misfit:
                     continue
             raise
+
+    def _paid(self, here: Hypothesis, entry: r.Entry) -> Hypothesis:
+        """Power for a token that the sentence tells: another one was not left before, where there is none."""
+        record = entry.record
+        if not isinstance(record, r.Marched) or record.stop or record.attack is None or record.steps:
+            return here
+        if entry.number in here.left or not self._lacks_power(here, record.house, record.area):
+            return here
+        lacking = Misfit("power", entry.number, f"{record.house} has no Power", record.house, "1")
+        return next(self._tokens_otherwise(here, lacking), here)
 
     def _left_otherwise(self, here: Hypothesis, entry: r.Entry, misfit: Misfit) -> Iterator[Hypothesis]:
         """Power tokens left by this march, or by those before it, other than was assumed."""
@@ -144,7 +155,8 @@ class Battles(Planning):
         after, new = self._decide(here, step)
         facts += new
         try:
-            while after.state.combat is not None and not after.state.is_over:
+            # Between the march and the battle a port may change hands.
+            while (after.state.combat or after.state.march) is not None and not after.state.is_over:
                 step = self._soonest(after, THRONES.decisions(after.state))
                 after, new = self._decide(after, step)
                 facts += new

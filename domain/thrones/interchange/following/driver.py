@@ -201,7 +201,9 @@ class Driver:
         return here
 
     def _has_reached(self, here: Hypothesis, goal: int) -> bool:
-        return (here.state.combat or here.state.march) is None and any(self.pages.place[number] >= goal for number in here.used)
+        return (here.state.combat or here.state.march) is None and any(
+            self.pages.place[number] >= goal for number in here.used
+        )
 
     def _corrected(self, here: Hypothesis, facts: list[Fact], entry: int) -> Hypothesis | None:
         """The position with facts stated; None where they cannot be."""

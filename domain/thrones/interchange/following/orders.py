@@ -44,9 +44,9 @@ class Demands(msgspec.Struct, frozen=True):
     ``fixed`` has what an area must have had, ``raids`` for each House the number of the entry and the areas its
     order may lie in, ``power`` what Consolidate Power orders brought (None where the log does not reach so far), and
     ``lost`` areas whose order was, or may have been, not resolved; those ``unresolved`` gave no raid, and those
-    ``barred`` nobody could raid. ``replaced`` has the order that the raven put in the place of another, ``apart`` are
-    areas of Consolidate Power orders with an entry of their own. ``carried`` tells of an area into which a card took a
-    March order along where that order was laid.
+    ``barred`` nobody could raid, those ``bare`` not even with a star. ``replaced`` has the order that the raven put in
+    the place of another, ``apart`` are areas of Consolidate Power orders with an entry of their own. ``carried`` tells
+    of an area into which a card took a March order along where that order was laid.
     """
 
     fixed: dict[AreaId, tuple[Kind, ...]]
@@ -59,6 +59,7 @@ class Demands(msgspec.Struct, frozen=True):
     apart: frozenset[AreaId] = frozenset()
     absent: tuple[tuple[int, HouseId, AreaId], ...] = ()
     carried: dict[AreaId, AreaId] = {}
+    bare: frozenset[AreaId] = frozenset()
 
 
 class Laid(msgspec.Struct, frozen=True):
@@ -79,6 +80,7 @@ def demands(game: Game, entries: Sequence[r.Entry]) -> Demands:
     unresolved: set[AreaId] = set()
     barred: set[AreaId] = set()
     apart: set[AreaId] = set()
+    bare: set[AreaId] = set()
     absent: list[tuple[int, HouseId, AreaId]] = []
     replaced: dict[AreaId, Kind] = {}
     fight: r.Attack | None = None
@@ -115,9 +117,9 @@ def demands(game: Game, entries: Sequence[r.Entry]) -> Demands:
                 unresolved.add(record.area)
                 owner = state.house_in(record.area)
                 if owner is not None:
-                    barred.update(
-                        area for area in raid_reach(game, record.area) if state.house_in(area) not in (None, owner)
-                    )
+                    within = {one for one in raid_reach(game, record.area) if state.house_in(one) not in (None, owner)}
+                    barred |= within
+                    bare |= within if record.order == "raid-star" else set()
             case r.OrderGivenUp():
                 fix(carried.pop(record.area, record.area), (record.order,), record.house, entry.number)
                 if record.order in RAIDS:
@@ -160,6 +162,7 @@ def demands(game: Game, entries: Sequence[r.Entry]) -> Demands:
         frozenset(apart),
         tuple(absent),
         came_from,
+        frozenset(bare),
     )
 
 
@@ -339,7 +342,8 @@ class _Search:
         # What no Raid order could take off is neither support nor Consolidate Power.
         if area in wanted.barred and self.tight:
             left = () if wanted.power is not None and area not in wanted.lost else MARCHES
-            return [(kind, 1 + number * 2) for number, kind in enumerate(("defense-plus-1", "defense-plus-2", *left))]
+            kinds = left if area in wanted.bare else ("defense-plus-1", "defense-plus-2", *left)
+            return [(kind, 1 + number * 2) for number, kind in enumerate(kinds)]
         if area in wanted.lost:
             return [(kind, 2 + number) for number, kind in enumerate(ANY)]
         quiet = (*QUIET, "consolidate", "consolidate-star")

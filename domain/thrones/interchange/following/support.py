@@ -50,10 +50,15 @@ def changes_for(
     found: list[Change] = []
 
     barred = here.demands.barred if here.demands is not None else frozenset()
+    bare = here.demands.bare if here.demands is not None else frozenset()
 
     def may_be(area: AreaId, kind: str) -> bool:
         fixed = told.get(area)
-        if fixed is None and area in barred and not kind.startswith(("defense", "march")):
+        if (
+            fixed is None
+            and area in barred
+            and not kind.startswith(("march",) if area in bare else ("defense", "march"))
+        ):
             return False
         return (fixed is None or kind in fixed) and here.pinned.get(area, kind) == kind and laid.get(area) != kind
 

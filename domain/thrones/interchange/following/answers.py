@@ -30,6 +30,7 @@ class Pages:
         self.tells_bidders = any(isinstance(one.record, r.Bid | r.WildlingBid) and one.player for one in entries)
         self.battles = dict(self._battles())
         self.last = entries[-1].number if entries else 0
+        self.ranked: dict[str, list[tuple[int, c.Muster]]] = {}
 
     def reading(self, number: int, record: r.AnyRecord) -> Pages:
         """The same log with one entry that says something else."""
@@ -287,7 +288,7 @@ def _raid(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]) -> Step
         able = [one for one in options.orders if all(target in options.orders[one] for target in targets)]
         if area not in able:
             if not able:
-                raise Misfit("raid", entry.number, f"no order can raid {targets}", house, targets[0])
+                raise Misfit("raid", entry.number, f"no order can raid {' and '.join(targets)}", house, targets[0])
             area = able[0]
         command = c.Raid(house, area, targets[0], targets[1] if len(targets) > 1 else None)
         return Step(command, entry.number, ("raid-from",) if len(able) > 1 else ())
@@ -467,7 +468,9 @@ def _retreat(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]) -> S
         words = decision.options.words  # type: ignore[attr-defined]  # a choice of one word
         if record.to in words:
             return Step(replace(decision.default, choice=record.to), 0)
-        raise Misfit("retreat", entry.number, f"no retreat to {record.to}, only to {list(words)}", record.house)
+        raise Misfit(
+            "retreat", entry.number, f"no retreat to {record.to or 'nowhere'}, only to {', '.join(words)}", record.house
+        )
     raise OutOfEntries
 
 

@@ -16,12 +16,17 @@ from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, 
 from domain.thrones.interchange.following.planning import Planning
 from domain.thrones.interchange.following.support import changes_for
 from domain.thrones.interchange.logs import records as r
+from domain.thrones.notation.format import some_units
 from domain.thrones.pieces import AreaId, HouseId, Units, plus, size
 from domain.thrones.ruleset import THRONES
 from domain.thrones.state import State
 
 MOST_TRIES = 60
 """Revisions of the hidden choices of one battle."""
+
+
+def _listed(units: Units) -> str:
+    return some_units(units) or "none"
 
 
 def decided_attacker(facts: Iterable[Fact]) -> HouseId:
@@ -327,7 +332,12 @@ class Battles(Planning):
         if decided is None:
             return
         if decided.loser != record.house:
-            raise Misfit("battle", told.number, f"{decided.loser} lost by {decided.totals}", record.house)
+            raise Misfit(
+                "battle",
+                told.number,
+                f"{decided.loser} lost with {decided.totals[decided.loser]} against {decided.totals[decided.winner]}",
+                record.house,
+            )
         lost: Units = {}
         to: AreaId | None = None
         for fact in facts:
@@ -338,13 +348,18 @@ class Battles(Planning):
             elif isinstance(fact, f.UnitsRetreated | f.UnitsReturned) and fact.house == record.house:
                 to = fact.to
         if lost != record.killed:
-            raise Misfit("battle", told.number, f"killed {lost} instead of {record.killed}", record.house)
+            raise Misfit("battle", told.number, f"{_listed(lost)} die, not {_listed(record.killed)}", record.house)
         # A beaten attacker "withdraws" to his origin even when nobody is left to do so.
         nobody_left = to is None and record.how == "withdrew" and record.house == decided_attacker(facts)
         if not nobody_left and (
             (to is None) != (record.how in ("stuck", "lost")) or (to is not None and to != record.to)
         ):
-            raise Misfit("battle", told.number, f"withdrew to {to} instead of {record.to}", record.house)
+            raise Misfit(
+                "battle",
+                told.number,
+                f"{record.house} withdraws to {to or 'no area'}, not to {record.to or 'no area'}",
+                record.house,
+            )
 
     def _compare_blade(self, entry: r.Entry, facts: list[Fact]) -> None:
         """A log tells when the Blade would have turned a battle and was not used, and only then."""

@@ -26,6 +26,8 @@ from domain.thrones.interchange.following.support import Change
 from domain.thrones.interchange.logs import records as r
 from domain.thrones.pieces import AreaId, HouseId, size
 from domain.thrones.procedures.control import announce_control, announce_victory_markers
+from domain.thrones.prose import Prose
+from domain.thrones.refusals import explain
 from domain.thrones.ruleset import THRONES, ThronesOf, rules_by
 
 MOST_COMMANDS = 10_000
@@ -52,6 +54,10 @@ class Judged:
     why: str
 
 
+Chosen = c.Muster | c.HordeMusterArea | GivenUp
+"""What may be chosen without a word of where: units mustered, the area to muster in, units given up."""
+
+
 @dataclass(frozen=True)
 class Point:
     """Units mustered or given up, which could have been others, or elsewhere. ``others`` have what speaks against."""
@@ -60,7 +66,7 @@ class Point:
     entry: int
     house: HouseId
     taken: Step
-    others: tuple[tuple[int, c.Muster | GivenUp], ...]
+    others: tuple[tuple[int, Chosen], ...]
 
 
 @dataclass(frozen=True)
@@ -90,11 +96,13 @@ class Driver:
         self.edition = edition
         self.rules: ThronesOf = rules_by(charter)
         self.dealt = dealt
+        self.prose = Prose(edition)
         self.points: list[Point | Departure] = []
         self.commands = 0
         self.bound_hit = False
         self.replanning = 0
         self.unfit: list[Misfit] = []
+        self.unexplained: list[Misfit] = []
         self.trail: list[str] = []
         self.passed_over: set[int] = set()
         self.free_power: set[int] = set()
@@ -104,6 +112,8 @@ class Driver:
         self.judged: dict[int, Judged] = {}
         self.slips: dict[int, Slip] = {}
         self.spent_on_readings = 0
+        self.forecasts = 0
+        self.looks_until: int | None = None
         self.at_once = 0
 
     def go_on(self, here: Hypothesis) -> Hypothesis:
@@ -124,7 +134,12 @@ class Driver:
             ruling = THRONES.decide(here.state, step.command)
         except Refusal as refusal:
             raise Misfit(
-                "refused", step.entry, f"{refusal.code} {refusal.params}", getattr(step.command, "house", "")
+                "refused",
+                step.entry,
+                explain(refusal.code, refusal.params, self.prose),
+                getattr(step.command, "house", ""),
+                str(refusal.params.get("to", "")),
+                code=refusal.code,
             ) from refusal
         return here.take(ruling.state, step), ruling.facts
 

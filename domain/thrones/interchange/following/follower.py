@@ -38,6 +38,9 @@ class Follower(Slipping):
                 found = self._revise_musters(here, misfit)
                 if found is None and is_trial:
                     return here
+                found = found or self._looked_less_far(here, misfit)
+                if found is None:
+                    self.unexplained.append(misfit)
                 if found is None and misfit.kind not in UNTOLD:
                     found = self._read_otherwise(here, misfit)
                 if found is None and misfit.kind in TOLERATED and misfit.entry not in self.tolerated:

@@ -84,19 +84,28 @@ class Hypothesis:
 class Misfit(Exception):
     """What the log says does not fit the hypothesis. ``entry`` is where, ``kind`` why.
 
-    ``house`` is whose hidden choices may be wrong; after a battle it is who should have won, ``foe`` who lost.
+    ``house`` is whose hidden choices may be wrong; after a battle it is who should have won, ``foe`` who lost. ``code``
+    is that of a refusal.
     """
 
     def __init__(
-        self, kind: str, entry: int, what: str, house: HouseId = "", area: AreaId = "", foe: HouseId = ""
+        self,
+        kind: str,
+        entry: int,
+        what: str,
+        house: HouseId = "",
+        area: AreaId = "",
+        foe: HouseId = "",
+        code: str = "",
     ) -> None:
-        super().__init__(f"entry {entry}: {kind}: {what}")
+        super().__init__(f"entry {entry}: {kind}: {what}{f' [{code} {area}]' if code else ''}")
         self.kind = kind
         self.entry = entry
         self.what = what
         self.house = house
         self.area = area
         self.foe = foe
+        self.code = code
 
 
 class OutOfEntries(Exception):

@@ -147,7 +147,7 @@ def _wrong(report: Report) -> set[int]:
 def _depends_on_reading(report: Report, reading: r.Reading) -> bool:
     """Whether another reading of what the settings leave out could explain more: of ports, supply, and wildlings."""
     differs = [one.theirs for one in (*report.undecided, *report.disagreements)]
-    about = (r.GameOfThronesPower, r.SupplyCounted, r.Mustered, r.WildlingsWon, r.WildlingsBeaten, r.WildlingCardDrawn)
+    about = (r.GameOfThronesPower, r.SupplyCounted, r.WildlingsWon, r.WildlingsBeaten, r.WildlingCardDrawn)
     known = report.entries - len(_unknown(reading))
     return any(isinstance(one, about) for one in differs) or report.explained < known * MOSTLY
 
@@ -205,7 +205,7 @@ def _import(
         problems=tuple(problems),
         unlogged=tuple(entry.record for entry in unlogged),
         reading=how,
-        notes=(*dealt.problems, *(str(one) for one in follower.unfit), *replay.problems),
+        notes=(*dealt.problems, *(str(one) for one in follower.unexplained), *replay.problems),
     )
     return Imported(charter, tuple(replay.ruled), replay.state, report)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
@@ -16,6 +17,7 @@ from domain.thrones.interchange.following.slips import Slip
 from domain.thrones.interchange.logs import records as r
 from domain.thrones.interchange.logs.grammar import write_record
 from domain.thrones.pieces import HouseId
+from domain.thrones.prose import Prose
 from domain.thrones.state import State
 
 Right = Literal["rules", "log", "open"]
@@ -110,8 +112,15 @@ def judge(pairs: Sequence[Pairing], follower: Slipping, edition: Edition, end: S
                     right, evidence = "open", "more than one entry of the House would have to be wrong"
             rules = edition.law.cite(_rules(one, slip))
             why = f"{_reason(one, slip)}; {evidence}" if evidence else _reason(one, slip)
-        found.append(Disagreement(one.entry.number, one.entry.record, one.ours, rules, right, why))
+        found.append(
+            Disagreement(one.entry.number, one.entry.record, one.ours, rules, right, _named(why, follower.prose))
+        )
     return found
+
+
+def _named(why: str, prose: Prose) -> str:
+    """A reason with printed names for ids."""
+    return re.sub(r"[a-z][a-z'-]+", lambda word: prose.names.get(word[0], word[0]), why)
 
 
 def _house(one: Pairing, follower: Slipping) -> HouseId:
@@ -125,18 +134,18 @@ def _rests_on_nothing_hidden(one: Pairing, follower: Slipping) -> bool:
     return (
         isinstance(one.entry.record, NOTHING_HIDDEN)
         or one.entry.number in follower.tolerated
-        or follower.contradicts_itself(one.entry.record)
+        or follower.contradicts_itself(one.entry.number, one.entry.record)
     )
 
 
 def _rules(one: Pairing, slip: Slip | None) -> tuple[str, ...]:
     by_kind = RULES_ABOUT.get(type(one.entry.record), ("2E-RND-1",))
-    return by_kind if slip is None else RULES_OF.get(slip.misfit.kind, by_kind)
+    return by_kind if slip is None or type(one.entry.record) in RULES_ABOUT else RULES_OF.get(slip.misfit.kind, by_kind)
 
 
 def _reason(one: Pairing, slip: Slip | None) -> str:
     if slip is not None:
-        return f"{slip.misfit.what}; it would have to say: {' '.join(write_record(slip.reading))}"
+        return f"{slip.misfit.what.rstrip('.')}; it would have to say: {' '.join(write_record(slip.reading))}"
     return "by the rules it is otherwise" if one.ours is not None else "nothing of the kind happens by the rules"
 
 

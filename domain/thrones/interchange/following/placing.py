@@ -13,13 +13,12 @@ from domain.thrones import commands as c
 from domain.thrones.interchange.following import losses
 from domain.thrones.interchange.following.answers import answer
 from domain.thrones.interchange.following.battles import Battles
-from domain.thrones.interchange.following.driver import CERTAIN, COUNTED, MOST_OTHERS, Departure, Point
+from domain.thrones.interchange.following.driver import CERTAIN, COUNTED, MOST_OTHERS, Chosen, Departure, Point
 from domain.thrones.interchange.following.forecast import Forecast
 from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, OutOfEntries, Step, with_
-from domain.thrones.interchange.following.losses import GivenUp
 from domain.thrones.interchange.following.musters import after, weighed
 from domain.thrones.interchange.logs import records as r
-from domain.thrones.pieces import HouseId
+from domain.thrones.pieces import HouseId, Units
 from domain.thrones.procedures.mustering import muster_options
 from domain.thrones.ruleset import THRONES
 
@@ -60,7 +59,12 @@ class Placing(Battles):
                         here, question = other, again[0]
                         break
         if not chosen:
-            raise Misfit("muster", entry.number, f"{house} cannot muster {dict(units)}", house)
+            raise Misfit(
+                "muster",
+                entry.number,
+                f"{house} cannot muster {', '.join(f'{number} {kind}' for kind, number in units.items())}",
+                house,
+            )
         return self._likeliest(here, entry.number, chosen, Step(chosen[0][1], entry.number, ("muster-places",)))
 
     def _give_up(self, here: Hypothesis, question: Decision[Any], step: Step) -> Hypothesis:
@@ -77,9 +81,7 @@ class Placing(Battles):
         chosen = sorted(zip(against, ways, strict=True), key=lambda one: one[0])
         return self._likeliest(here, number, chosen, Step(chosen[0][1], 0, step.assumed))
 
-    def _likeliest(
-        self, here: Hypothesis, number: int, chosen: Sequence[tuple[int, c.Muster | GivenUp]], step: Step
-    ) -> Hypothesis:
+    def _likeliest(self, here: Hypothesis, number: int, chosen: Sequence[tuple[int, Chosen]], step: Step) -> Hypothesis:
         """The first of these commands; the others are kept for when a later entry does not fit."""
         if len(chosen) > 1:
             house = step.command.house  # type: ignore[attr-defined]  # answers of a House
@@ -109,13 +111,22 @@ class Placing(Battles):
     ) -> list[tuple[int, c.Muster]]:
         house = question.player
         options: Any = question.options
+        forces = here.state.forces_of(house)
         doubtful = {area for _, area in here.vacated.values() if area not in here.state.units}
-        forecast = self._forecast(here, house, entry)
-        return weighed(options, here.state.forces_of(house), forecast, house, units, doubtful)
+        # Going back asks the same of the same pieces many times over.
+        others = sorted((area, force.house) for area, force in here.state.units.items() if force.house != house)
+        held = (self.rules.game(here.state).controlled(house), sorted(doubtful), here.state.supply[house])
+        key = repr((entry.number, self.looks_until, house, units, options, forces, others, held))
+        known = self.pages.ranked.get(key)
+        if known is None:
+            self.forecasts += 1
+            known = weighed(options, forces, self._forecast(here, house, entry), house, units, doubtful)
+            self.pages.ranked[key] = known
+        return known
 
     def _forecast(self, here: Hypothesis, house: HouseId, entry: r.Entry) -> Forecast:
         others = {area: force.house for area, force in here.state.units.items() if force.house != house}
-        later = self.pages.entries[self.pages.place[entry.number] + 1 :]
+        later = self.pages.entries[self.pages.place[entry.number] + 1 : self.looks_until]
         game = self.rules.game(here.state)
         limits = self.edition.houses[house].limits
         return Forecast(self.edition, house, later, others, game.controlled(house), here.state.supply[house], limits)
@@ -130,15 +141,17 @@ class Placing(Battles):
         units = next((one.units for one in found[1].effects if isinstance(one, r.UnitsRaised)), {})
         forecast = self._forecast(here, house, entry)
         game = self.rules.game(here.state)
-        ways = []
+        ways: list[tuple[int, Chosen]] = []
+        default: Any = question.default
         for area in question.options.words:  # type: ignore[attr-defined]  # a choice of one word
             if area != "none":
                 options = muster_options(game, house, (area,))
                 best = weighed(options, here.state.forces_of(house), forecast, house, units)
-                ways += [(best[0][0], area)] if best else []
+                ways += [(best[0][0], replace(default, choice=area))] if best else []
         if not ways or not units:
             return self._rule(here, step)
-        return self._rule(here, Step(replace(step.command, choice=min(ways)[1]), 0, ("muster-places",)))
+        ways.sort(key=lambda one: one[0])
+        return self._likeliest(here, entry.number, ways, Step(ways[0][1], 0, ("muster-places",)))
 
     def _revise_musters(self, here: Hypothesis, misfit: Misfit) -> Hypothesis | None:
         """Go back to a muster that could have gone otherwise, the nearest first, until the entry fits."""
@@ -179,6 +192,29 @@ class Placing(Battles):
         found, self.points, entry = nearly
         self.trail.append(f"revised entry {entry} for {misfit}, another misfit in view")
         return found
+
+    def _looked_less_far(self, here: Hypothesis, misfit: Misfit) -> Hypothesis | None:
+        """Follow the log again from a muster that is ranked by nothing behind the entry that does not fit.
+
+        What is told wrongly there speaks against the right places just as what is told rightly speaks for them.
+        """
+        if self.bound_hit or misfit.kind in COUNTED or misfit.kind in CERTAIN or misfit.entry not in self.pages.place:
+            return None
+        goal = self.pages.place[misfit.entry]
+        points, houses = self.points, (misfit.house, misfit.foe)
+        near = [number for number, point in enumerate(points) if isinstance(point, Point) and point.house in houses]
+        self.looks_until = goal + 1
+        try:
+            for number in near[-MOST_POINTS:][::-1]:
+                self.points = list(points[:number])
+                found, is_whole = self._followed(points[number].before, None, goal, misfit)
+                if found is not None and is_whole:
+                    self.trail.append(f"looked less far from entry {points[number].entry} for {misfit}")
+                    return found
+        finally:
+            self.looks_until = None
+        self.points = points
+        return None
 
     def _followed(
         self, here: Hypothesis, told: Step | None, goal: int, misfit: Misfit
@@ -239,7 +275,7 @@ class Placing(Battles):
             if freed is not None:
                 yield freed, None
 
-    def _other_ways(self, point: Point, misfit: Misfit) -> list[c.Muster | GivenUp]:
+    def _other_ways(self, point: Point, misfit: Misfit) -> list[Chosen]:
         """Other ways to muster or give up, those first that would help where the entry did not fit."""
         area = misfit.area
         if misfit.kind not in ("battle", "retreat") or area not in self.edition.board:
@@ -248,8 +284,12 @@ class Placing(Battles):
         value = {"footman": 1, "ship": 1, "knight": 2}
         forces = point.before.state.forces_of(point.house)
 
-        def strength(way: c.Muster | GivenUp) -> float:
-            stand = after(forces, way) if isinstance(way, c.Muster) else losses.after(forces, way)
+        def strength(way: Chosen) -> float:
+            stand: Mapping[str, Units] = forces
+            if isinstance(way, c.Muster):
+                stand = after(forces, way)
+            elif not isinstance(way, c.HordeMusterArea):
+                stand = losses.after(forces, way)
             total = 0.0
             for there, units in stand.items():
                 power = sum(value.get(unit, 0) * count for unit, count in units.items())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from domain.thrones.interchange.following.answers import Pages
 from domain.thrones.interchange.following.driver import Departure, Point
@@ -20,13 +21,18 @@ LEAST = 6
 FARTHEST_BACK = 90
 """Entries before a misfit that may be its reason."""
 MOST_COMMANDS = 12_000
-"""A bound on the commands of all readings of a log together, and a tenth of it on those for one misfit."""
+"""A bound on the commands of all readings of a log together. A sixth of it may go into one misfit, and another into the
+whole search for it."""
 
+MOST_BACK = 6
+"""Musters back from which the log is followed again with a reading."""
+PER_FORECAST = 25
+"""Commands that take as long as it takes to rank the ways of one muster."""
 MOST_CLOSER = 8
 """Readings under which a battle comes out otherwise, though not yet as told, that get the whole search."""
 
 Suspect = tuple[r.Entry, r.AnyRecord]
-Kept = tuple[Pages, list[Point | Departure], set[tuple[str, int, str]], int, bool]
+Kept = tuple[Pages, list[Point | Departure], set[tuple[str, int, str]], int, int, bool]
 
 OF_POWER = (r.PowerConsolidated, r.GameOfThronesPower, r.PowerTaken, r.Bid, r.WildlingBid)
 OF_CARDS = (r.CardChosen, r.AbilityResolved, r.CardCancelled, r.CardExchanged)
@@ -54,10 +60,14 @@ class Slipping(Forcing):
         suspects: list[Suspect] = []
         agreeing: list[Suspect] = []
         for entry in self._suspects(here, misfit, goal):
-            contradicts = self.contradicts_itself(entry.record)
+            contradicts = self.contradicts_itself(entry.number, entry.record)
             others = readings(entry.record, self.edition, self.charter.houses)
-            suspects += [(entry, one) for one in others if contradicts or not self.contradicts_itself(one)]
-            agreeing += [(entry, one) for one in others if contradicts and not self.contradicts_itself(one)]
+            suspects += [
+                (entry, one) for one in others if contradicts or not self.contradicts_itself(entry.number, one)
+            ]
+            agreeing += [
+                (entry, one) for one in others if contradicts and not self.contradicts_itself(entry.number, one)
+            ]
         found, _ = self._best_reading(here, misfit, goal, agreeing[:MOST_CLOSER], whole=True)
         if found is None:
             found, closer = self._best_reading(here, misfit, goal, suspects, whole=False)
@@ -90,7 +100,7 @@ class Slipping(Forcing):
         closer: list[Suspect] = []
         for entry, reading in suspects:
             spent = self.spent_on_readings
-            if spent > MOST_COMMANDS or spent - before > MOST_COMMANDS // 10:
+            if spent > MOST_COMMANDS or spent - before > MOST_COMMANDS // 6:
                 break
             self.at_once = self.replanning = 0 if whole else head
             found, reached, other = self._tried(here, entry, reading, enough, whole=whole)
@@ -99,7 +109,7 @@ class Slipping(Forcing):
             elif (
                 other is not None
                 and str(other) != str(misfit)
-                and (self._head(other.entry) == head if head else reached >= goal)
+                and (other.kind == "orders" or (self._head(other.entry) == head if head else reached >= goal))
             ):
                 closer.append((entry, reading))
             self._restore(kept)
@@ -115,13 +125,13 @@ class Slipping(Forcing):
         return 0
 
     def _keep(self) -> Kept:
-        return self.pages, list(self.points), set(self.hopeless), self.commands, self.bound_hit
+        return self.pages, list(self.points), set(self.hopeless), self.commands, self.forecasts, self.bound_hit
 
     def _restore(self, kept: Kept) -> None:
-        pages, points, hopeless, commands, bound_hit = kept
-        self.spent_on_readings += max(self.commands - commands, 20)
+        pages, points, hopeless, commands, forecasts, bound_hit = kept
+        self.spent_on_readings += max(self.commands - commands, 8) + PER_FORECAST * (self.forecasts - forecasts)
         self.pages, self.points, self.hopeless = pages, list(points), set(hopeless)
-        self.commands, self.bound_hit = commands, bound_hit
+        self.commands, self.forecasts, self.bound_hit = commands, forecasts, bound_hit
         self.at_once = self.replanning = 0
 
     def _goal(self, here: Hypothesis, misfit: Misfit) -> int:
@@ -148,19 +158,24 @@ class Slipping(Forcing):
             and (
                 not houses
                 or _names(entry.record, houses, here.state)
-                or (entry.number not in self.slips and self.contradicts_itself(entry.record))
+                or (entry.number not in self.slips and self.contradicts_itself(entry.number, entry.record))
             )
         ]
         unique = {entry.number: entry for entry in found if entry.number not in self.slips}
-        return sorted(unique.values(), key=lambda entry: not self.contradicts_itself(entry.record))
+        return sorted(unique.values(), key=lambda entry: not self.contradicts_itself(entry.number, entry.record))
 
-    def contradicts_itself(self, record: r.AnyRecord) -> bool:
-        """Whether an entry says the same thing twice and differently."""
+    def contradicts_itself(self, number: int, record: r.AnyRecord) -> bool:
+        """Whether an entry says the same thing twice and differently, or names a House that is not in the battle."""
         if isinstance(record, r.CardChosen | r.AbilityResolved):
             card = self.edition.cards.get(record.card)
-            return card is None or card.house != record.house or card.strength != record.strength
+            if card is None or card.house != record.house or card.strength != record.strength:
+                return True
         if isinstance(record, r.Marched) and record.attack is not None:
             return (record.attack.house, record.attack.origin) != (record.house, record.area)
+        head = self._head(number)
+        if head and isinstance(record, r.CardChosen | r.BattleLost):
+            march: Any = self.pages.by_number[head].record
+            return record.house not in (march.attack.house, march.attack.defender)
         return False
 
     def _at_hand(self, here: Hypothesis, misfit: Misfit) -> list[r.Entry]:
@@ -194,25 +209,47 @@ class Slipping(Forcing):
         start = self._before(here, entry)
         if start is None:
             return None, -1, None
-        self.points = [point for point in self.points if point.entry in start.used]
         self.hopeless = set()
+        best = self._as_far(start, enough, whole=whole)
+        if whole and best[1] < enough:
+            # What the entry said was evidence for earlier choices too.
+            houses = (getattr(entry.record, "house", ""), getattr(reading, "house", ""))
+            musters = [one for one in self.points if isinstance(one, Point) and one.house in houses]
+            for point in musters[-MOST_BACK:][::-1]:
+                other = self._as_far(point.before, enough, whole=False)
+                best = other if other[1] > best[1] else best
+                if best[1] >= enough:
+                    break
+        self.points = best[3]
+        return best[:3]
+
+    def _as_far(
+        self, start: Hypothesis, enough: int, *, whole: bool
+    ) -> tuple[Hypothesis, int, Misfit | None, list[Point | Departure]]:
+        """Follow the log from a position as far as it goes, but no farther than enough."""
+        points = self.points
+        self.points = [point for point in points if point.entry in start.used]
         there = start
-        while True:
-            try:
-                while not self._has_reached(there, enough):
-                    there = self.go_on(there)
-                return there, enough, None
-            except OutOfEntries as end:
-                there = end.reached or there
-                # The end of a game is told, not answered.
-                is_end = self._place(there) >= len(self.pages.entries) - 2
-                return there, enough if is_end else self._place(there), None
-            except Misfit as other:
-                again = self._revise_musters(there, other) if whole else None
-                if again is None:
-                    place = self.pages.place.get(other.entry, -1)
-                    return there, min(self._place(there), place) if place >= 0 else self._place(there), other
-                there, whole = again, False
+        try:
+            while True:
+                try:
+                    while not self._has_reached(there, enough):
+                        there = self.go_on(there)
+                    return there, enough, None, self.points
+                except OutOfEntries as end:
+                    there = end.reached or there
+                    # The end of a game is told, not answered.
+                    is_end = self._place(there) >= len(self.pages.entries) - 2
+                    return there, enough if is_end else self._place(there), None, self.points
+                except Misfit as other:
+                    again = self._revise_musters(there, other) if whole else None
+                    if again is None:
+                        place = self.pages.place.get(other.entry, -1)
+                        reached = min(self._place(there), place) if place >= 0 else self._place(there)
+                        return there, reached, other, self.points
+                    there, whole = again, False
+        finally:
+            self.points = points
 
     def _place(self, here: Hypothesis) -> int:
         return max((self.pages.place[number] for number in here.used), default=-1)

@@ -45,9 +45,10 @@ class Slip:
 def readings(record: r.AnyRecord, edition: Edition, houses: Sequence[HouseId]) -> list[r.AnyRecord]:
     """What an entry may have been meant to say, one thing of it changed: the smallest changes first."""
     data = msgspec.to_builtins(record)
+    units = MUSTERED if isinstance(record, r.Mustered | r.SpecialMustered | r.WildlingsBeaten) else MUSTERED[:4]
     found: list[tuple[int, int, r.AnyRecord]] = []
     for path, leaf in _leaves(data):
-        for weight, value in _others(path, leaf, edition, houses):
+        for weight, value in _others(path, leaf, edition, houses, units):
             other = _changed(data, path, leaf, value)
             if other is None:
                 continue
@@ -83,10 +84,12 @@ class _Key(str):
     __slots__ = ()
 
 
-def _others(path: Path, leaf: Any, edition: Edition, houses: Sequence[HouseId]) -> Iterator[tuple[int, Any]]:
+def _others(
+    path: Path, leaf: Any, edition: Edition, houses: Sequence[HouseId], units: Sequence[str]
+) -> Iterator[tuple[int, Any]]:
     """What could stand in a place instead, with how much of a change that is."""
     if isinstance(leaf, _Key):
-        names = MUSTERED if leaf in MUSTERED else houses if leaf in houses else ()
+        names = units if leaf in units else houses if leaf in houses else ()
         yield from ((2, name) for name in names if name != leaf)
     elif isinstance(leaf, bool) or leaf is None:
         return

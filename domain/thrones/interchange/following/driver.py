@@ -110,6 +110,7 @@ class Driver:
         self.hopeless: set[tuple[str, int, HouseId]] = set()
         self.tolerated: set[int] = set()
         self.judged: dict[int, Judged] = {}
+        self.is_cut = False
         self.slips: dict[int, Slip] = {}
         self.spent_on_readings = 0
         self.forecasts = 0

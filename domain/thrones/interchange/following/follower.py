@@ -37,6 +37,7 @@ class Follower(Slipping):
             except Misfit as misfit:
                 found = self._revise_musters(here, misfit)
                 if found is None and is_trial:
+                    self.is_cut = True
                     return here
                 found = found or self._looked_less_far(here, misfit)
                 if found is None:

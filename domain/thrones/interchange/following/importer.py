@@ -72,12 +72,16 @@ class Report(msgspec.Struct, frozen=True):
 
 
 class Imported(msgspec.Struct, frozen=True):
-    """A game as it was imported: its charter, the commands with the times of the log, and the report."""
+    """A game as it was imported: its charter, the commands with the times of the log, and the report.
+
+    ``is_cut``: a trial, which has ended where nothing explains an entry.
+    """
 
     charter: Charter
     ruled: tuple[Ruled, ...]
     state: State
     report: Report
+    is_cut: bool = False
 
     def accepted(self, entries: Collection[int]) -> tuple[tuple[Ruled, ...], int]:
         """The commands up to the first correction that was not accepted, and the entry that it takes over.
@@ -99,17 +103,27 @@ class Imported(msgspec.Struct, frozen=True):
 def import_log(reading: r.Reading) -> Imported:
     """Import what was read. Never fails: what cannot be followed stands in the report, and what was good is kept."""
     reading = _in_order(reading)
-    best: Imported | None = None
-    played = reading
+    unknown = _unknown(reading)
+    trials: list[tuple[int, r.Reading, Imported]] = []
     for settings in tables_of(reading.log):
         told = replace(reading, log=replace(reading.log, settings=settings))
         for how in readings_of(told.log):
-            if best is None:
-                best, played = _heard(told, how), told
-            elif _depends_on_reading(best.report, reading) and _promises(told, how, (), best):
-                found = _heard(told, how)
-                if _is_better(found.report, best.report):
-                    best, played = found, told
+            trial = _import(told, how, (), guessed(told.log.entries)[0], is_trial=True)
+            if not _wrong(trial.report) - unknown:
+                return trial
+            trials.append((min(_wrong(trial.report) - unknown), told, trial))
+    # The way to play that explains the log furthest comes first, the others where they go further than it did.
+    trials.sort(key=lambda one: -one[0])
+    best: Imported | None = None
+    played = reading
+    for reach, told, trial in trials:
+        if best is not None and (
+            reach <= min(_wrong(best.report) - unknown, default=reach) or not _depends_on_reading(best.report, reading)
+        ):
+            continue
+        found = _heard(told, trial.report.reading) if trial.is_cut else trial
+        if best is None or _is_better(found.report, best.report):
+            best, played = found, told
     assert best is not None, "there are readings"
     # Our source for the first edition's board may leave out a border that a march needs.
     lacks = best.report.reading == "site" and any(map(_lacks_border, best.report.notes))
@@ -207,7 +221,7 @@ def _import(
         reading=how,
         notes=(*dealt.problems, *(str(one) for one in follower.unexplained), *replay.problems),
     )
-    return Imported(charter, tuple(replay.ruled), replay.state, report)
+    return Imported(charter, tuple(replay.ruled), replay.state, report, follower.is_cut)
 
 
 def _report(

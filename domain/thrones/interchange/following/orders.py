@@ -45,8 +45,9 @@ class Demands(msgspec.Struct, frozen=True):
     order may lie in, ``power`` what Consolidate Power orders brought (None where the log does not reach so far), and
     ``lost`` areas whose order was, or may have been, not resolved; those ``unresolved`` gave no raid, and those
     ``barred`` nobody could raid, those ``bare`` not even with a star. ``replaced`` has the order that the raven put in
-    the place of another, ``apart`` are areas of Consolidate Power orders with an entry of their own. ``carried`` tells
-    of an area into which a card took a March order along where that order was laid.
+    the place of another, ``apart`` are areas of Consolidate Power orders with an entry of their own, ``idle`` those of
+    Raid orders that were given up although they had a target. ``carried`` tells of an area into which a card took a
+    March order along where that order was laid.
     """
 
     fixed: dict[AreaId, tuple[Kind, ...]]
@@ -57,6 +58,7 @@ class Demands(msgspec.Struct, frozen=True):
     barred: frozenset[AreaId] = frozenset()
     replaced: dict[AreaId, Kind] = {}
     apart: frozenset[AreaId] = frozenset()
+    idle: tuple[AreaId, ...] = ()
     absent: tuple[tuple[int, HouseId, AreaId], ...] = ()
     carried: dict[AreaId, AreaId] = {}
     bare: frozenset[AreaId] = frozenset()
@@ -81,6 +83,7 @@ def demands(game: Game, entries: Sequence[r.Entry]) -> Demands:
     barred: set[AreaId] = set()
     apart: set[AreaId] = set()
     bare: set[AreaId] = set()
+    idle: list[AreaId] = []
     absent: list[tuple[int, HouseId, AreaId]] = []
     replaced: dict[AreaId, Kind] = {}
     fight: r.Attack | None = None
@@ -124,6 +127,7 @@ def demands(game: Game, entries: Sequence[r.Entry]) -> Demands:
                 fix(carried.pop(record.area, record.area), (record.order,), record.house, entry.number)
                 if record.order in RAIDS:
                     unresolved.add(record.area)
+                    idle.append(record.area)
             case r.Marched():
                 fix(carried.pop(record.area, record.area), MARCHES, record.house, entry.number)
                 fight, cards = record.attack, {}
@@ -160,6 +164,7 @@ def demands(game: Game, entries: Sequence[r.Entry]) -> Demands:
         frozenset(barred),
         replaced,
         frozenset(apart),
+        tuple(idle),
         tuple(absent),
         came_from,
         frozenset(bare),
@@ -212,6 +217,17 @@ def raid_reach(game: Game, area: AreaId) -> set[AreaId]:
     if board.is_port(area):
         return {board.sea_of(area)}
     return set(board.neighbours[area])
+
+
+def are_idle(game: Game, wanted: Demands, orders: Mapping[AreaId, Kind]) -> bool:
+    """Whether each Raid order that a House gave up had something to raid; else the site would have taken it off."""
+    for area in wanted.idle:
+        house = game.state.house_in(area)
+        near = [other for other in raid_reach(game, area) if game.state.house_in(other) not in (None, house)]
+        hidden = ("march",) if orders.get(area) == "raid-star" else ("march", "defense")
+        if not any(other in orders and not orders[other].startswith(hidden) for other in near):
+            return False
+    return True
 
 
 def worth(game: Game, house: HouseId, area: AreaId) -> int:

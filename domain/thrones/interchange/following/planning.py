@@ -12,7 +12,7 @@ from domain.thrones import commands as c
 from domain.thrones import facts as f
 from domain.thrones.interchange.following.driver import Driver
 from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, OutOfEntries, Step, with_
-from domain.thrones.interchange.following.orders import Laid, as_tokens, demands, lay, told_orders
+from domain.thrones.interchange.following.orders import Laid, are_idle, as_tokens, demands, lay, told_orders
 from domain.thrones.interchange.logs import records as r
 from domain.thrones.interchange.logs.names import order_of_token
 from domain.thrones.pieces import AreaId, HouseId
@@ -116,4 +116,10 @@ class Planning(Driver):
                 by_raven = area in here.demands.replaced
                 if placed.house == house and new and new != placed.token and not by_raven:
                     edited.emit(f.OrderReplaced(house=house, area=area, old=placed.token, new=new))
+        before, after = (
+            {area: kind for (number, _), orders in one.items() if number == here.state.round
+             for area, kind in orders.items()} for one in (here.laid, laid_now)
+        )  # fmt: skip
+        if are_idle(game, here.demands, before) and not are_idle(game, here.demands, after):
+            return None
         return with_(here, state=edited.state, laid=laid_now, sources=sources)

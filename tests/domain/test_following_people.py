@@ -11,7 +11,7 @@ from domain.thrones.interchange.following.answers import Pages
 from domain.thrones.interchange.following.decks import deal
 from domain.thrones.interchange.following.hypothesis import Step
 from domain.thrones.interchange.following.importer import import_log
-from domain.thrones.interchange.following.orders import Demands, demands
+from domain.thrones.interchange.following.orders import Demands, demands, lay
 from domain.thrones.interchange.following.replay import Replay
 from domain.thrones.interchange.logs import records as r
 from domain.thrones.interchange.logs.reader import read
@@ -29,6 +29,24 @@ def test_a_game_of_players_who_plan_comes_back_whole(number: int) -> None:
     report = import_log(read(write(as_the_site_tells_it(game("mixed-four", 4, number).log())))).report
     assert report.explained == report.entries > 100
     assert report.corrections == 0
+
+
+def test_orders_are_found_for_every_round_of_a_game_that_was_played() -> None:
+    """Given the true position; game 2 has a plain Consolidate Power order in a Castle beside a special one."""
+    played = game("mixed-four", 4, 2)
+    rules = rules_by(played.charter)
+    whole = as_the_site_tells_it(played.log()).entries
+    before = THRONES.decide(THRONES.blank(), Start(charter=played.charter, seed=f"{3:064x}")).state
+    planned = set()
+    for answer, state in played.answers:
+        if isinstance(answer, c.AssignOrders) and before.round not in planned:
+            planned.add(before.round)
+            told = [one for one in whole if one.round == before.round and one.phase not in ("WESTEROS", "PLANNING")]
+            wanted = demands(rules.game(before), told)
+            assert not wanted.absent
+            assert all(lay(rules.game(before), house, wanted) for house in played.charter.houses)
+        before = state
+    assert len(planned) == before.round
 
 
 def asked(*told: r.AnyRecord) -> Demands:

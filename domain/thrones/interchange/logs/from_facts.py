@@ -119,6 +119,7 @@ class _Exporter:
         self.step = ""
         self.is_over = False
         self.orders: dict[AreaId, OrderId] = {}
+        self.spent = ""
         self.answer: c.HouseAnswer | None = None
         self.how: kernel.How = "given"
         self.given: dict[tuple[str, HouseId], bool] = {}
@@ -404,7 +405,7 @@ class _Exporter:
 
     def order_resolved(self, x: f.OrderResolved) -> None:
         self.orders.pop(x.area, None)
-        order = order_of_token(x.order)
+        order = self.spent = order_of_token(x.order)
         answer = self.answer
         if isinstance(answer, c.Raid) and answer.area == x.area and answer.target is None:
             if self.how == "given":
@@ -628,6 +629,7 @@ class _Exporter:
             if (
                 isinstance(answer, c.Consolidate)
                 and self.how != "forced"
+                and self.spent == "consolidate-star"
                 and self.edition.board.has_castle(answer.area)
             ):
                 self.put("POWER", r.PowerTaken(x.house, answer.area, x.by), self.by(x.house))

@@ -246,9 +246,8 @@ def _given_up(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]) -> 
 
 def _raven(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]) -> Step:
     default: Any = decision.default
-    found = pages.first(
-        hypothesis, r.RavenLooked, r.RavenReplaced, r.RavenUnused, fits=lambda one: one.house == default.house
-    )
+    # There is one raven: whoever the entry names, its holder has used it.
+    found = pages.first(hypothesis, r.RavenLooked, r.RavenReplaced, r.RavenUnused)
     if found is None:
         return _told(pages, hypothesis, None, default, "raven")
     entry, record = found

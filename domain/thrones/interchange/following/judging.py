@@ -27,6 +27,8 @@ ENOUGH = 6
 LOOKED_AT = 30
 """Entries behind a disagreement that are looked at."""
 
+OF_HANDS = (r.CardDiscarded, r.CardsTakenBack)
+"""What card texts do to hands, which are open."""
 CLEARLY = 2
 """By how many areas that count for victory a winner must be ahead, for Power tokens not to matter."""
 
@@ -131,8 +133,10 @@ def _house(one: Pairing, follower: Slipping) -> HouseId:
 
 def _rests_on_nothing_hidden(one: Pairing, follower: Slipping) -> bool:
     """Whether an entry that was in nobody's way can be judged all the same."""
+    record = one.entry.record
     return (
-        isinstance(one.entry.record, NOTHING_HIDDEN)
+        isinstance(record, NOTHING_HIDDEN)
+        or (isinstance(record, r.AbilityResolved) and all(isinstance(effect, OF_HANDS) for effect in record.effects))
         or one.entry.number in follower.tolerated
         or follower.contradicts_itself(one.entry.number, one.entry.record)
     )

@@ -129,7 +129,14 @@ def test_every_assumption_is_listed_with_its_place() -> None:
 
 
 def test_rules_are_named_for_everything_that_can_be_judged_without_a_misfit() -> None:
-    assert {*NOTHING_HIDDEN} - {*RULES_ABOUT} <= {r.RavenLooked, r.RavenKept, r.RavenBuried, r.WesterosChoice}
+    assert {*NOTHING_HIDDEN} - {*RULES_ABOUT} <= {
+        r.BladeUsed,
+        r.BladeDeclined,
+        r.RavenLooked,
+        r.RavenKept,
+        r.RavenBuried,
+        r.WesterosChoice,
+    }
 
 
 def test_what_was_taken_over_is_recorded_only_when_accepted() -> None:

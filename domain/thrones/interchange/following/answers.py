@@ -441,10 +441,10 @@ def _ability(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]) -> S
 
 
 def _blade(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]) -> Step:
+    # There is one Blade: whoever the entry names, its holder is asked.
     for entry, record in pages.in_battle(hypothesis, r.BladeUsed, r.BladeDeclined):
-        if record.house == decision.player:
-            used = isinstance(record, r.BladeUsed)
-            return Step(replace(decision.default, choice="use" if used else "do-not-use"), entry.number)
+        used = isinstance(record, r.BladeUsed)
+        return Step(replace(decision.default, choice="use" if used else "do-not-use"), entry.number)
     if _ends_in_battle(pages, hypothesis) and not any(pages.told_in_battle(hypothesis, r.BattleLost)):
         raise OutOfEntries
     return Step(decision.default, 0)

@@ -112,6 +112,7 @@ class Driver:
         self.judged: dict[int, Judged] = {}
         self.is_cut = False
         self.slips: dict[int, Slip] = {}
+        self.stop_at = 2 * MOST_COMMANDS
         self.spent_on_readings = 0
         self.forecasts = 0
         self.looks_until: int | None = None
@@ -129,7 +130,7 @@ class Driver:
     def _decide(self, here: Hypothesis, step: Step) -> tuple[Hypothesis, tuple[Fact, ...]]:
         self.commands += 1
         self.bound_hit = self.bound_hit or self.commands > MOST_COMMANDS
-        if self.commands > 2 * MOST_COMMANDS:
+        if self.commands > self.stop_at:
             raise OutOfEntries
         try:
             ruling = THRONES.decide(here.state, step.command)

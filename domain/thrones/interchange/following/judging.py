@@ -64,6 +64,8 @@ NOTHING_HIDDEN = (
     r.TrackOrdered,
     r.CardChosen,
     r.OrdersSet,
+    r.BladeUsed,
+    r.BladeDeclined,
     r.RavenLooked,
     r.RavenKept,
     r.RavenBuried,

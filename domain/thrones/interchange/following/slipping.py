@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from domain.thrones.interchange.following import driver
 from domain.thrones.interchange.following.answers import Pages
 from domain.thrones.interchange.following.driver import Departure, Point
 from domain.thrones.interchange.following.forcing import Forcing, concerns
@@ -24,6 +25,8 @@ MOST_COMMANDS = 12_000
 """A bound on the commands of all readings of a log together. A sixth of it may go into one misfit, and another into the
 whole search for it."""
 
+MOST_PLAIN, MOST_WHOLE = 600, 1_200
+"""A bound on the commands of one reading, without and with the whole search."""
 MOST_BACK = 6
 """Musters back from which the log is followed again with a reading."""
 PER_FORECAST = 25
@@ -103,6 +106,7 @@ class Slipping(Forcing):
             if spent > MOST_COMMANDS or spent - before > MOST_COMMANDS // 6:
                 break
             self.at_once = self.replanning = 0 if whole else head
+            self.stop_at = self.commands + (MOST_WHOLE if whole else MOST_PLAIN)
             found, reached, other = self._tried(here, entry, reading, enough, whole=whole)
             if found is not None and reached >= least and (best is None or reached > best.reached):
                 best = Followed(reached, found, self.pages, self.points, Slip(entry, reading, misfit))
@@ -133,6 +137,7 @@ class Slipping(Forcing):
         self.pages, self.points, self.hopeless = pages, list(points), set(hopeless)
         self.commands, self.forecasts, self.bound_hit = commands, forecasts, bound_hit
         self.at_once = self.replanning = 0
+        self.stop_at = 2 * driver.MOST_COMMANDS
 
     def _goal(self, here: Hypothesis, misfit: Misfit) -> int:
         """The place of the entry that did not fit, or of the last one that was taken up."""

@@ -214,12 +214,14 @@ def _import(
     report = _report(reading, charter, edition, dealt, follower, found, replay, pairs)
     known = [one for one in reading.problems if not (one.code == "setting-unknown" and one.what.startswith(f"{OWN} "))]
     problems = [*known, *problems]
+    explained = {one.entry.number for one in pairs if one.equal}
+    misfits = [str(one) for one in follower.unexplained if one.entry not in explained]
     report = replace(
         report,
         problems=tuple(problems),
         unlogged=tuple(entry.record for entry in unlogged),
         reading=how,
-        notes=(*dealt.problems, *(str(one) for one in follower.unexplained), *replay.problems),
+        notes=(*dealt.problems, *misfits, *replay.problems),
     )
     return Imported(charter, tuple(replay.ruled), replay.state, report, follower.is_cut)
 

@@ -337,6 +337,10 @@ class _Search:
                 for kind, cost in self._kinds(area, fixed, forced, wanted)
                 if kind in self.room and not (kind in land_only and not game.board.is_land(area))
             ]
+            if game.board.is_port(area) and area not in wanted.lost | wanted.apart:
+                # An enemy may sail before the port, or away from it, until its order is resolved (2E-CP-7).
+                self.domains[area] += [(kind, cost + 1, 1 - brings) for kind, cost, brings in self.domains[area]
+                                       if kind.startswith("consolidate")]  # fmt: skip
         self.order = sorted(self.areas, key=lambda area: (len(self.domains[area]), str(self.domains[area]), area))
         # The least that the areas from one on must cost, for those that must have an order.
         self.rest = [0] * (len(self.order) + 1)

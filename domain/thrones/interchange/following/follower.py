@@ -14,10 +14,11 @@ from domain.thrones.interchange.following.driver import UNTOLD
 from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, OutOfEntries, Step, with_
 from domain.thrones.interchange.following.losses import GIVEN_UP
 from domain.thrones.interchange.following.slipping import Slipping
+from domain.thrones.interchange.logs import records as r
 from domain.thrones.ruleset import THRONES
 from domain.thrones.start import Start
 
-TOLERATED = (*UNTOLD, "track", "wildlings")
+TOLERATED = (*UNTOLD, "track", "wildlings", "winner")
 """Misfits behind which our ruling stands, since nothing else comes of what the log says."""
 MOST_FORCED = 150
 """Entries whose outcome is taken over against our ruling, before an import gives up."""
@@ -42,7 +43,7 @@ class Follower(Slipping):
                 found = found or self._looked_less_far(here, misfit)
                 if found is None:
                     self.unexplained.append(misfit)
-                if found is None and misfit.kind not in UNTOLD:
+                if found is None and misfit.kind not in (*UNTOLD, "winner"):
                     found = self._read_otherwise(here, misfit)
                 if found is None and misfit.kind in TOLERATED and misfit.entry not in self.tolerated:
                     self.tolerated.add(misfit.entry)
@@ -90,9 +91,15 @@ class Follower(Slipping):
         return self._rule(here, step)
 
     def _check_end(self, here: Hypothesis) -> None:
-        """A game that is over although the log goes on: somebody has too many Castles, or is where he was not."""
+        """A game that is over too early, or won by another: somebody has too many Castles, or too few."""
         last = max((self.pages.place[number] for number in here.used), default=-1)
         number = here.state.round
         later = [one for one in self.pages.entries[last + 1 :] if one.round > number or isinstance(one.record, MARCHES)]
         if here.state.is_over and later:
             raise Misfit("ended", later[0].number, f"{here.state.winner} has won", here.state.winner or "")
+        ends = [one for one in self.pages.entries[last + 1 :] if isinstance(one.record, r.GameWon)]
+        for entry in ends if here.state.is_over else ():
+            told = getattr(entry.record, "house", None) or here.state.winner
+            if told != here.state.winner and entry.number not in self.tolerated:
+                winner = here.state.winner or ""
+                raise Misfit("winner", entry.number, f"{winner} has won", winner, foe=told or "")

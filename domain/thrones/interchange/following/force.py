@@ -34,6 +34,7 @@ RULES_OF: Mapping[str, tuple[str, ...]] = {
     "consolidate": ("2E-CP-1",),
     "income": ("2E-GOT-1",),
     "supply": ("2E-SUP-4",),
+    "winner": ("2E-VIC-2", "2E-VIC-5"),
     "track": ("2E-COK-3", "2E-DP-7"),
     "wildlings": ("2E-WLD-4",),
 }

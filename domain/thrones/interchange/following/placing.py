@@ -230,7 +230,7 @@ class Placing(Battles):
             is_another = misfit.kind in COUNTED and other.house != misfit.house and place >= goal
             return (here if is_another else None), False
         except OutOfEntries:
-            return None, False
+            return (here, True) if misfit.kind == "winner" else (None, False)
         return here, True
 
     def _matters(self, point: Departure, misfit: Misfit) -> bool:
@@ -246,7 +246,7 @@ class Placing(Battles):
                 return port or bool(place.power)
             case "supply":
                 return bool(place.supply)
-            case "muster" | "ended":
+            case "muster" | "ended" | "winner":
                 return port or bool(place.castle)
             case "battle" | "retreat":
                 return port or misfit.area in self.edition.board.neighbours[point.area]

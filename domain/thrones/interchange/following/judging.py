@@ -150,9 +150,10 @@ def _rules(one: Pairing, slip: Slip | None) -> tuple[str, ...]:
 
 
 def _reason(one: Pairing, slip: Slip | None) -> str:
-    if slip is not None:
-        return f"{slip.misfit.what.rstrip('.')}; it would have to say: {' '.join(write_record(slip.reading))}"
-    return "by the rules it is otherwise" if one.ours is not None else "nothing of the kind happens by the rules"
+    if slip is None:
+        return "by the rules it is otherwise" if one.ours is not None else "nothing of the kind happens by the rules"
+    what = slip.misfit.what.rstrip(".")
+    return what if one.ours is not None else f"{what}; it would have to say: {' '.join(write_record(slip.reading))}"
 
 
 def _weigh(behind: Sequence[Pairing], one: Pairing, follower: Slipping, end: State) -> tuple[Right, str]:

@@ -45,13 +45,21 @@ OF_UNITS = (r.Marched, r.BattleLost, r.Mustered, r.SpecialMustered, r.SupplyCoun
 
 @dataclass(frozen=True)
 class Followed:
-    """How far the log can be followed under a reading: as a place in it, and everything that it was followed with."""
+    """How far the log can be followed under a reading: as a place in it, and everything that it was followed with.
+
+    ``moved`` are Power tokens that had to lie otherwise for it.
+    """
 
     reached: int
+    moved: int
     there: Hypothesis
     pages: Pages
     points: list[Point | Departure]
     slip: Slip
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        return self.reached, -self.moved
 
 
 class Slipping(Forcing):
@@ -107,9 +115,12 @@ class Slipping(Forcing):
                 break
             self.at_once = self.replanning = 0 if whole else head
             self.stop_at = self.commands + (MOST_WHOLE if whole else MOST_PLAIN)
+            if best is not None and best.reached >= enough and entry is not best.slip.entry:
+                break
             found, reached, other = self._tried(here, entry, reading, enough, whole=whole)
-            if found is not None and reached >= least and (best is None or reached > best.reached):
-                best = Followed(reached, found, self.pages, self.points, Slip(entry, reading, misfit))
+            moved = _moved(here, found) if found is not None else 0
+            if found is not None and reached >= least and (best is None or (reached, -moved) > best.rank):
+                best = Followed(reached, moved, found, self.pages, self.points, Slip(entry, reading, misfit))
             elif (
                 other is not None
                 and str(other) != str(misfit)
@@ -117,7 +128,7 @@ class Slipping(Forcing):
             ):
                 closer.append((entry, reading))
             self._restore(kept)
-            if best is not None and best.reached >= enough:
+            if best is not None and best.reached >= enough and not best.moved:
                 break
         return best, closer
 
@@ -274,6 +285,11 @@ class Slipping(Forcing):
             if wanted != there.demands:
                 return there.planned_from
         return there
+
+
+def _moved(before: Hypothesis, after: Hypothesis) -> int:
+    """Power tokens that were left at one time and not at the other."""
+    return sum(after.left.get(number, left) != left for number, left in before.left.items())
 
 
 def _names(record: r.AnyRecord, houses: set[str], state: State) -> bool:

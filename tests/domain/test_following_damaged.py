@@ -83,3 +83,11 @@ def test_a_name_in_one_entry_is_no_house_at_the_table() -> None:
     first = msgspec.structs.replace(log.entries[0], record=r.OrdersSet("martell"))
     odd = msgspec.structs.replace(log, entries=(first, *log.entries[1:]))
     assert charter_of(odd, "own")[0].houses == charter_of(log, "own")[0].houses
+
+
+def test_who_put_a_card_back_has_looked_at_it() -> None:
+    log = read(some_log(90)).log
+    left = tuple(entry for entry in log.entries if not isinstance(entry.record, r.RavenLooked))
+    assert len(left) < len(log.entries)
+    report = import_log(r.Reading(msgspec.structs.replace(log, entries=left))).report
+    assert report.explained == report.entries == len(left)

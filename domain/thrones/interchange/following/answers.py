@@ -249,6 +249,10 @@ def _raven(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]) -> Ste
     # There is one raven: whoever the entry names, its holder has used it.
     found = pages.first(hypothesis, r.RavenLooked, r.RavenReplaced, r.RavenUnused)
     if found is None:
+        # What became of the card tells that somebody has looked at it.
+        kept = pages.first(hypothesis, r.RavenKept, r.RavenBuried, fits=lambda one: one.house == default.house)
+        if kept is not None:
+            return Step(replace(default, choice="look"), 0, ("raven",))
         return _told(pages, hypothesis, None, default, "raven")
     entry, record = found
     if isinstance(record, r.RavenReplaced):

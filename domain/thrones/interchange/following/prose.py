@@ -22,6 +22,8 @@ ASSUMED = {
     "power-token": "areas left with or without a Power token",
     "raid-from": "raids that could have come from several areas",
     "raid-unused": "Raid orders taken off although they had a target",
+    "raven": "what the holder of the raven did, where the log does not tell",
+    "raven-card": "what became of a wildling card that was looked at, where the log does not tell",
     "ships-captured": "Ships placed in captured ports",
     "starting-layout": "the starting layout of the charter",
     "starting-supply": "supply that begins with the barrels of the starting areas",

@@ -218,6 +218,8 @@ class Driver:
         return here
 
     def _has_reached(self, here: Hypothesis, goal: int) -> bool:
+        if here.mustering:
+            return False
         return (here.state.combat or here.state.march) is None and any(
             self.pages.place[number] >= goal for number in here.used
         )

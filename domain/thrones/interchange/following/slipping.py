@@ -273,10 +273,18 @@ class Slipping(Forcing):
     def _before(self, here: Hypothesis, entry: r.Entry) -> Hypothesis | None:
         """Where to go on from when an entry says something else: before it, or before the orders it asks for."""
         head = self._head(entry.number)
+        # What was never taken up belongs right behind the last thing that was and stands before it.
+        is_new = entry.number not in here.used
+        limit = self.pages.place[entry.number] if is_new else len(self.pages.entries)
         there: Hypothesis | None = here
         while there is not None and (
-            entry.number in there.used or head in there.used or there.state.combat is not None
+            entry.number in there.used
+            or head in there.used
+            or there.state.combat is not None
+            or self._place(there) > limit
         ):
+            there = there.past
+        while is_new and there is not None and there.past is not None and self._place(there.past) == self._place(there):
             there = there.past
         if there is None or there.planning is None or there.demands is None or there.planned_from is None:
             return there

@@ -97,7 +97,7 @@ def judge(pairs: Sequence[Pairing], follower: Slipping, edition: Edition, end: S
     ``end`` is the position that the log was followed to.
     """
     place = {one.entry.number: number for number, one in enumerate(pairs)}
-    houses = Counter(_house(one, follower) for one in pairs if not one.equal)
+    houses = Counter(house for one in pairs if not one.equal for house in _houses(one, follower))
     found: list[Disagreement] = []
     for number, one in enumerate(pairs):
         if one.equal:
@@ -112,7 +112,7 @@ def judge(pairs: Sequence[Pairing], follower: Slipping, edition: Edition, end: S
                 right, evidence = _weigh(pairs[shows + 1 : shows + 1 + LOOKED_AT], one, follower, end)
                 if any(before.right == "open" for before in found):
                     right, evidence = "open", "an entry before it is undecided, so the position may be another"
-                elif houses[_house(one, follower)] > 1 and slip is not None:
+                elif slip is not None and any(houses[house] > 1 for house in _houses(one, follower)):
                     right, evidence = "open", "more than one entry of the House would have to be wrong"
             rules = edition.law.cite(_rules(one, slip))
             why = f"{_reason(one, slip)}; {evidence}" if evidence else _reason(one, slip)
@@ -127,10 +127,13 @@ def _named(why: str, prose: Prose) -> str:
     return re.sub(r"[a-z][a-z'-]+", lambda word: prose.names.get(word[0], word[0]), why)
 
 
-def _house(one: Pairing, follower: Slipping) -> HouseId:
-    """The House that a difference is about."""
+def _houses(one: Pairing, follower: Slipping) -> set[HouseId]:
+    """The Houses that a difference is about, but where nothing of it is hidden."""
+    if _rests_on_nothing_hidden(one, follower):
+        return set()
     slip = follower.slips.get(one.entry.number)
-    return (slip.misfit.house if slip is not None else "") or getattr(one.entry.record, "house", None) or ""
+    told = {getattr(one.entry.record, "house", None) or ""}
+    return (told if slip is None else {*told, slip.misfit.house, slip.misfit.foe}) - {""}
 
 
 def _rests_on_nothing_hidden(one: Pairing, follower: Slipping) -> bool:

@@ -47,7 +47,7 @@ class Demands(msgspec.Struct, frozen=True):
     ``barred`` nobody could raid, those ``bare`` not even with a star. ``replaced`` has the order that the raven put in
     the place of another, ``apart`` are areas of Consolidate Power orders with an entry of their own, ``idle`` those of
     Raid orders that were given up although they had a target. ``carried`` tells of an area into which a card took a
-    March order along where that order was laid.
+    March order along where that order was laid, ``sailed`` are areas that units entered or left.
     """
 
     fixed: dict[AreaId, tuple[Kind, ...]]
@@ -62,6 +62,7 @@ class Demands(msgspec.Struct, frozen=True):
     absent: tuple[tuple[int, HouseId, AreaId], ...] = ()
     carried: dict[AreaId, AreaId] = {}
     bare: frozenset[AreaId] = frozenset()
+    sailed: frozenset[AreaId] = frozenset()
 
 
 class Laid(msgspec.Struct, frozen=True):
@@ -168,7 +169,16 @@ def demands(game: Game, entries: Sequence[r.Entry]) -> Demands:
         tuple(absent),
         came_from,
         frozenset(bare),
+        frozenset(area for entry in entries for area in _travelled(entry.record)),
     )
+
+
+def _travelled(record: r.AnyRecord) -> tuple[AreaId, ...]:
+    """Areas that units enter or leave."""
+    if isinstance(record, r.Marched):
+        attacked = () if record.attack is None else (record.attack.area,)
+        return (record.area, *(step.to for step in record.steps), *attacked)
+    return (record.to,) if isinstance(record, r.BattleLost) and record.to else ()
 
 
 def _supporter(game: Game, record: r.SupportGiven, fight: r.Attack) -> tuple[AreaId, Kind]:
@@ -337,7 +347,8 @@ class _Search:
                 for kind, cost in self._kinds(area, fixed, forced, wanted)
                 if kind in self.room and not (kind in land_only and not game.board.is_land(area))
             ]
-            if game.board.is_port(area) and area not in wanted.lost | wanted.apart:
+            is_port = game.board.is_port(area) and area not in wanted.lost | wanted.apart
+            if is_port and game.board.sea_of(area) in wanted.sailed:
                 # An enemy may sail before the port, or away from it, until its order is resolved (2E-CP-7).
                 self.domains[area] += [(kind, cost + 1, 1 - brings) for kind, cost, brings in self.domains[area]
                                        if kind.startswith("consolidate")]  # fmt: skip

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from domain.thrones.charter import Switches, Variations
 from domain.thrones.interchange.logs import names, records
 from domain.thrones.interchange.logs.dates import entry_date
-from domain.thrones.interchange.logs.grammar import FORMS, SITE_ORDER, read_record, write_record
+from domain.thrones.interchange.logs.grammar import FORMS, SITE_ORDER, joined, read_record, write_record
 from domain.thrones.interchange.logs.lines import clean, decode
 from domain.thrones.interchange.logs.reader import read
 from domain.thrones.interchange.logs.records import Entry, Log
@@ -291,6 +291,12 @@ SENTENCES: tuple[tuple[tuple[str, ...], r.Record], ...] = (
 @pytest.mark.parametrize(("lines", "record"), SENTENCES, ids=[lines[0][:50] for lines, _ in SENTENCES])
 def test_spellings_of_other_logs_are_understood(lines: tuple[str, ...], record: r.Record) -> None:
     assert read_record([clean(line) for line in lines]) == (record, ())
+
+
+def test_a_march_of_which_no_units_are_known_is_written() -> None:
+    record = r.Marched("stark", "winterfell", "land", (r.Step("karhold", {}),))
+    assert write_record(record) == ["Stark marched out of Winterfell", "- to Karhold."]
+    assert joined({}, ("footman",)) == ""
 
 
 def test_words_that_nobody_knows_are_kept() -> None:

@@ -121,9 +121,9 @@ def several(count: int, kind: str, words: Mapping[str, tuple[str, str]]) -> str:
 
 
 def joined(force: Units, kinds: Sequence[str]) -> str:
-    """Units as a sentence has them."""
+    """Units as a sentence has them; nothing for none."""
     parts = [several(force[kind], kind, n.UNITS) for kind in kinds if force.get(kind)]
-    return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def with_bars(force: Mapping[str, int], words: Mapping[str, tuple[str, str]]) -> str:
@@ -350,9 +350,9 @@ def _write_marched(x: r.Marched) -> list[str]:
     lines = [f"{W(x.house)} {verb} {place}"]
     for step in x.steps:
         neutral = f" and defeated the deployed neutral {'forces' if x.by == 'land' else 'fleet'} there"
-        force = joined(step.units, LAND_STEP)
+        force = f" with {joined(step.units, LAND_STEP)}" if step.units else ""
         word = "to" if x.by == "land" else "for"
-        lines.append(f"- {word} {n.word(step.to)} with {force}{neutral if step.beat_neutral else ''}.")
+        lines.append(f"- {word} {n.word(step.to)}{force}{neutral if step.beat_neutral else ''}.")
     if x.attack is not None:
         lines[-1] += f"{'.' if x.stop and not x.steps else ''} -> Battle!"
         attack = x.attack

@@ -116,6 +116,7 @@ class Driver:
         self.spent_on_readings = 0
         self.forecasts = 0
         self.looks_until: int | None = None
+        self.looked: set[tuple[str, int, HouseId]] = set()
         self.at_once = 0
 
     def go_on(self, here: Hypothesis) -> Hypothesis:

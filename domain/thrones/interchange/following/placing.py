@@ -196,10 +196,15 @@ class Placing(Battles):
     def _looked_less_far(self, here: Hypothesis, misfit: Misfit) -> Hypothesis | None:
         """Follow the log again from a muster that is ranked by nothing behind the entry that does not fit.
 
-        What is told wrongly there speaks against the right places just as what is told rightly speaks for them.
+        What is told wrongly there speaks against the right places just as what is told rightly speaks for them. Once
+        for each misfit: one that only shows behind the entry would bring the same look again without end.
         """
         if self.bound_hit or misfit.kind in COUNTED or misfit.kind in CERTAIN or misfit.entry not in self.pages.place:
             return None
+        known = (misfit.kind, misfit.entry, misfit.house)
+        if known in self.looked:
+            return None
+        self.looked.add(known)
         goal = self.pages.place[misfit.entry]
         points, houses = self.points, (misfit.house, misfit.foe)
         near = [number for number, point in enumerate(points) if isinstance(point, Point) and point.house in houses]

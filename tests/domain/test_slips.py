@@ -152,3 +152,8 @@ def test_what_was_taken_over_is_recorded_only_when_accepted() -> None:
         assert len(kept) < len(found.ruled)
         assert not any(one.takes_over for one in kept)
     assert found.accepted(found.taken_over) == (found.ruled, 0)
+
+
+def test_more_supply_than_there_is_is_a_disagreement_too() -> None:
+    number, found = with_changed(r.SupplyCounted, lambda one: True, lambda one: replace(one, supply=23))
+    assert [(one.entry, one.right) for one in found.report.disagreements] == [(number, "rules")]

@@ -282,7 +282,9 @@ class Driver:
             for fact in facts:
                 if isinstance(fact, f.UnitsDestroyed) and fact.house == house:
                     sizes[fact.area] = sizes.get(fact.area, 0) + size(fact.units)
-            over = not complies(sizes.values(), self.edition.supply_limit(record.supply))
+            over = not complies(
+                sizes.values(), self.edition.supply_limit(min(record.supply, self.edition.constants.supply_maximum))
+            )
             if over != bool(record.removed):
                 is_so = "has" if over else "does not have"
                 return Misfit("armies", entry.number, f"{house} {is_so} too many armies for its supply", house, "0")

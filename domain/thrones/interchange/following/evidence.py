@@ -153,7 +153,7 @@ class Evidence:
             case r.SupplyCounted() if record.house == house:
                 yield _icons(self, record.supply)
                 yield _removed(counts(record.removed))
-                yield _limit(self.edition.supply_limit(record.supply))
+                yield _limit(self.edition.supply_limit(min(record.supply, self.edition.constants.supply_maximum)))
             case r.RaidUnusable():
                 yield from self._ordered(record.area, later)
             case r.Raided():
@@ -238,7 +238,7 @@ class Evidence:
             elif isinstance(effect, r.UnitsRemoved):
                 yield _removed(counts(effect.units))
             elif isinstance(effect, r.SupplyLimited):
-                limits.append(self.edition.supply_limit(effect.supply))
+                limits.append(self.edition.supply_limit(min(effect.supply, self.edition.constants.supply_maximum)))
         yield from map(_limit, limits)
 
     def _ordered(self, area: AreaId, later: Iterable[r.Entry]) -> Iterator[Event]:

@@ -47,6 +47,7 @@ def take_in(here: Place, out: Out, source: bytes, name: str, accept: Sequence[st
         raise Failure(DISAGREES, "no-log", f"This is no play-by-mail log ({what}).", problems=problems)
     imported = import_log(reading)
     seconds = time.monotonic() - began
+    _check_accepted(imported, accepted)
     game = name or _game_id(reading.log.game)
     recorded, before = imported.accepted(imported.taken_over if accepted is None else accepted)
     version = _put(here, game, imported, recorded)
@@ -71,10 +72,27 @@ def take_in(here: Place, out: Out, source: bytes, name: str, accept: Sequence[st
         raise Failure(
             DISAGREES,
             "not-adjudicated",
-            f"{len(imported.report.open)} entries are neither adjudicated nor a judged disagreement.",
+            _open(len(imported.report.open)),
             **document,
         )
     out.document(document)
+
+
+def _open(count: int) -> str:
+    return f"{count} {'entry is' if count == 1 else 'entries are'} neither adjudicated nor a judged disagreement."
+
+
+def _check_accepted(imported: Imported, accepted: Collection[int] | None) -> None:
+    """Refuse numbers that there is nothing to accept for, before anything is taken in."""
+    for number in sorted({*(accepted or ())} - {*imported.taken_over}):
+        others = ", ".join(map(str, imported.taken_over)) or "none"
+        judged = {one.entry: one for one in imported.report.disagreements}
+        why = (
+            "the log itself goes on as we rule, so no outcome of it waits"
+            if number in judged
+            else "nothing waits there"
+        )
+        raise usage(f"Entry {number} cannot be accepted: {why}. Entries that can: {others}.", accept=str(number))
 
 
 def _accepted(words: Sequence[str]) -> Collection[int] | None:

@@ -246,8 +246,9 @@ def _given_up(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]) -> 
 
 def _raven(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]) -> Step:
     default: Any = decision.default
-    # There is one raven: whoever the entry names, its holder has used it.
     found = pages.first(hypothesis, r.RavenLooked, r.RavenReplaced, r.RavenUnused)
+    if found is not None and found[1].house != default.house:
+        raise Misfit("raven", found[0].number, f"the Messenger Raven is {default.house}'s", found[1].house)
     if found is None:
         # What became of the card tells that somebody has looked at it.
         kept = pages.first(hypothesis, r.RavenKept, r.RavenBuried, fits=lambda one: one.house == default.house)
@@ -471,9 +472,8 @@ def _retreat(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]) -> S
         words = decision.options.words  # type: ignore[attr-defined]  # a choice of one word
         if record.to in words:
             return Step(replace(decision.default, choice=record.to), 0)
-        raise Misfit(
-            "retreat", entry.number, f"no retreat to {record.to or 'nowhere'}, only to {', '.join(words)}", record.house
-        )
+        what = f"{record.house} has to withdraw to {' or '.join(words)}{f', not to {record.to}' if record.to else ''}"
+        raise Misfit("retreat", entry.number, what, record.house)
     raise OutOfEntries
 
 

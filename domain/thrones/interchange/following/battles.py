@@ -16,7 +16,7 @@ from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, 
 from domain.thrones.interchange.following.planning import Planning
 from domain.thrones.interchange.following.support import changes_for
 from domain.thrones.interchange.logs import records as r
-from domain.thrones.notation.format import some_units
+from domain.thrones.interchange.logs.grammar import joined
 from domain.thrones.pieces import AreaId, HouseId, Units, plus, size
 from domain.thrones.ruleset import THRONES
 from domain.thrones.state import State
@@ -26,7 +26,7 @@ MOST_TRIES = 60
 
 
 def _listed(units: Units) -> str:
-    return some_units(units) or "none"
+    return joined(units, tuple(units)) or "none"
 
 
 def decided_attacker(facts: Iterable[Fact]) -> HouseId:
@@ -171,6 +171,7 @@ class Battles(Planning):
                 raise Misfit("battle", entry.number, "the log goes on without the end of the battle") from end
             end.reached = after
             raise
+        self._compare_cards(entry, facts)
         self._compare_moves(entry, after.state)
         self._compare_battle(entry, facts)
         if strict:
@@ -309,6 +310,17 @@ class Battles(Planning):
                 if other is not None:
                     yield other
 
+    def _compare_cards(self, entry: r.Entry, facts: Iterable[Fact]) -> None:
+        """The last card of a hand is played without a question: it is the one that is told, or none that is told."""
+        for fact in facts:
+            if isinstance(fact, f.HouseCardsRevealed):
+                for house, card in fact.cards.items():
+                    told = [one for one in self.pages.battles.get(entry.number, ())
+                            if isinstance(one.record, r.CardChosen) and one.record.house == house]  # fmt: skip
+                    if card is not None and told and all(getattr(one.record, "card", "") != card for one in told):
+                        cards = " and ".join(str(getattr(one.record, "card", "")) for one in told)
+                        raise Misfit("card", told[0].number, f"{cards} is not in hand, only {card}", house)
+
     def _compare_moves(self, entry: r.Entry, state: State) -> None:
         """A march that a neutral force has thrown back did not go where the log has it."""
         record = entry.record
@@ -325,19 +337,16 @@ class Battles(Planning):
         decided = next((fact for fact in facts if isinstance(fact, f.CombatDecided)), None)
         if told is None:
             if decided is not None:
-                raise Misfit("battle", entry.number, "nobody lost the battle")
+                raise Misfit("battle", entry.number, "the log does not tell who lost the battle")
             return
         record = told.record
         assert isinstance(record, r.BattleLost)
         if decided is None:
             return
         if decided.loser != record.house:
-            raise Misfit(
-                "battle",
-                told.number,
-                f"{decided.loser} lost with {decided.totals[decided.loser]} against {decided.totals[decided.winner]}",
-                record.house,
-            )
+            ours, theirs = decided.totals[decided.loser], decided.totals[decided.winner]
+            strengths = f"{ours} against {theirs}{', by the Fiefdoms track' if ours == theirs else ''}"
+            raise Misfit("battle", told.number, f"{decided.loser} lost with {strengths}", record.house)
         lost: Units = {}
         to: AreaId | None = None
         for fact in facts:
@@ -348,7 +357,8 @@ class Battles(Planning):
             elif isinstance(fact, f.UnitsRetreated | f.UnitsReturned) and fact.house == record.house:
                 to = fact.to
         if lost != record.killed:
-            raise Misfit("battle", told.number, f"{_listed(lost)} die, not {_listed(record.killed)}", record.house)
+            what = f"the killed of {record.house} are {_listed(lost)}, not {_listed(record.killed)}"
+            raise Misfit("battle", told.number, what, record.house)
         # A beaten attacker "withdraws" to his origin even when nobody is left to do so.
         nobody_left = to is None and record.how == "withdrew" and record.house == decided_attacker(facts)
         if not nobody_left and (

@@ -112,6 +112,7 @@ class Driver:
         self.judged: dict[int, Judged] = {}
         self.is_cut = False
         self.slips: dict[int, Slip] = {}
+        self.rivals: dict[int, int] = {}
         self.stop_at = 2 * MOST_COMMANDS
         self.spent_on_readings = 0
         self.forecasts = 0

@@ -54,6 +54,18 @@ RULES_ABOUT: dict[type[r.Record], tuple[str, ...]] = {
     r.WildlingsBeaten: ("2E-WLD-5",),
     r.WildlingCardDrawn: ("2E-WLD-7",),
     r.OrdersSet: ("2E-PLN-2",),
+    r.RavenLooked: ("2E-RVN-1",),
+    r.RavenKept: ("2E-RVN-3",),
+    r.RavenBuried: ("2E-RVN-3",),
+    r.RavenUnused: ("2E-RVN-1",),
+    r.BladeUsed: ("2E-CBT-24",),
+    r.BladeDeclined: ("2E-CBT-24",),
+    r.AbilityResolved: ("2E-HC-1",),
+    r.AbilityDeclined: ("2E-HC-8",),
+    r.CardCancelled: ("2E-HC-3",),
+    r.CardExchanged: ("2E-HC-4",),
+    r.SupportGiven: ("2E-CBT-20",),
+    r.WesterosChoice: ("2E-TRK-2",),
 }
 """What rules decide on entries that our engine has otherwise, though nothing of it was in the way of what follows."""
 
@@ -98,6 +110,7 @@ def judge(pairs: Sequence[Pairing], follower: Slipping, edition: Edition, end: S
     """
     place = {one.entry.number: number for number, one in enumerate(pairs)}
     houses = Counter(house for one in pairs if not one.equal for house in _houses(one, follower))
+    sayings = Counter(_saying(one) for one in pairs if not one.equal)
     found: list[Disagreement] = []
     for number, one in enumerate(pairs):
         if one.equal:
@@ -112,10 +125,16 @@ def judge(pairs: Sequence[Pairing], follower: Slipping, edition: Edition, end: S
                 right, evidence = _weigh(pairs[shows + 1 : shows + 1 + LOOKED_AT], one, follower, end)
                 if any(before.right == "open" for before in found):
                     right, evidence = "open", "an entry before it is undecided, so the position may be another"
+                elif slip is not None and one.entry.number in follower.rivals:
+                    other = follower.rivals[one.entry.number]
+                    right, evidence = "open", f"entry {other} may be the wrong one as well"
+                elif slip is None and sayings[_saying(one)] > 1:
+                    right, evidence = "open", "more than one entry says so"
                 elif slip is not None and any(houses[house] > 1 for house in _houses(one, follower)):
                     right, evidence = "open", "more than one entry of the House would have to be wrong"
             rules = edition.law.cite(_rules(one, slip))
-            why = f"{_reason(one, slip)}; {evidence}" if evidence else _reason(one, slip)
+            reason = _reason(one, slip, follower)
+            why = f"{reason}; {evidence}" if evidence else reason
         found.append(
             Disagreement(one.entry.number, one.entry.record, one.ours, rules, right, _named(why, follower.prose))
         )
@@ -125,6 +144,11 @@ def judge(pairs: Sequence[Pairing], follower: Slipping, edition: Edition, end: S
 def _named(why: str, prose: Prose) -> str:
     """A reason with printed names for ids."""
     return re.sub(r"[a-z][a-z'-]+", lambda word: prose.names.get(word[0], word[0]), why)
+
+
+def _saying(one: Pairing) -> tuple[type[r.Record], HouseId]:
+    """What an entry says, as far as others may say the same."""
+    return type(one.entry.record), getattr(one.entry.record, "house", None) or ""
 
 
 def _houses(one: Pairing, follower: Slipping) -> set[HouseId]:
@@ -148,11 +172,13 @@ def _rests_on_nothing_hidden(one: Pairing, follower: Slipping) -> bool:
 
 
 def _rules(one: Pairing, slip: Slip | None) -> tuple[str, ...]:
-    by_kind = RULES_ABOUT.get(type(one.entry.record), ("2E-RND-1",))
+    by_kind = RULES_ABOUT.get(type(one.entry.record), ())
     return by_kind if slip is None or type(one.entry.record) in RULES_ABOUT else RULES_OF.get(slip.misfit.kind, by_kind)
 
 
-def _reason(one: Pairing, slip: Slip | None) -> str:
+def _reason(one: Pairing, slip: Slip | None, follower: Slipping) -> str:
+    if slip is None and follower.contradicts_itself(one.entry.number, one.entry.record):
+        return "the entry says two things that do not go together"
     if slip is None:
         return "by the rules it is otherwise" if one.ours is not None else "nothing of the kind happens by the rules"
     what = slip.misfit.what.rstrip(".")

@@ -17,7 +17,9 @@ from domain.thrones.interchange.following.driver import CERTAIN, COUNTED, MOST_O
 from domain.thrones.interchange.following.forecast import Forecast
 from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, OutOfEntries, Step, with_
 from domain.thrones.interchange.following.musters import after, weighed
+from domain.thrones.interchange.logs import names as n
 from domain.thrones.interchange.logs import records as r
+from domain.thrones.interchange.logs.grammar import with_bars
 from domain.thrones.pieces import HouseId, Units
 from domain.thrones.procedures.mustering import muster_options
 from domain.thrones.ruleset import THRONES
@@ -59,12 +61,8 @@ class Placing(Battles):
                         here, question = other, again[0]
                         break
         if not chosen:
-            raise Misfit(
-                "muster",
-                entry.number,
-                f"{house} cannot muster {', '.join(f'{number} {kind}' for kind, number in units.items())}",
-                house,
-            )
+            kinds = with_bars(units, n.MUSTERED).removesuffix(" |").replace(" | ", ", ")
+            raise Misfit("muster", entry.number, f"{house} cannot muster {kinds}", house)
         return self._likeliest(here, entry.number, chosen, Step(chosen[0][1], entry.number, ("muster-places",)))
 
     def _give_up(self, here: Hypothesis, question: Decision[Any], step: Step) -> Hypothesis:

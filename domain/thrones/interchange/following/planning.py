@@ -45,7 +45,8 @@ class Planning(Driver):
         planning = here.state
         if wanted.absent:
             number, house, area = wanted.absent[0]
-            raise Misfit("absent", number, f"{house or 'nobody'} has no units in {area}", house, area)
+            what = f"{house} has no units in {area}" if house else f"nobody has an order in {area}"
+            raise Misfit("absent", number, what, house, area)
         if any(number == planning.round for number, _ in here.laid):
             # Orders are assigned in turn where a House is short of tokens; this is not the first of them.
             forced = {area: (kind,) for area, kind in here.pinned.items()}

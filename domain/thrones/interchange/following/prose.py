@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from domain.thrones.interchange.following.importer import Report
@@ -41,6 +42,12 @@ ASSUMED = {
 """What each kind of assumption is about."""
 
 
+MOST_ALIKE = 20
+"""Problems of one kind that are told one by one."""
+LONGEST = 200
+"""Letters of what is quoted from a log."""
+
+
 def told(report: Report, *, every: bool = False) -> Iterator[str]:
     """The report, line by line; ``every`` lists each assumption."""
     yield f"{report.explained} of {report.entries} entries are explained by the rules."
@@ -59,9 +66,15 @@ def told(report: Report, *, every: bool = False) -> Iterator[str]:
     if report.open:
         numbers = ", ".join(map(str, report.open[:40]))
         yield f"Neither adjudicated nor judged: entries {numbers}{' …' if len(report.open) > 40 else ''}."
+    seen: Counter[str] = Counter()
     for problem in report.problems:
-        where = f"line {problem.line}: " if problem.line else ""
-        yield f"{where}{problem.what} ({problem.code}); {problem.done}."
+        seen[problem.code] += 1
+        if seen[problem.code] <= MOST_ALIKE:
+            where = f"line {problem.line}: " if problem.line else ""
+            yield f"{where}{_shortened(problem.what)} ({problem.code}); {problem.done}."
+    for code, count in seen.items():
+        if count > MOST_ALIKE:
+            yield f"{count - MOST_ALIKE} more of that kind ({code})."
     if report.bound_hit:
         yield "The search reached its bound before the end of the log."
     if report.winner:
@@ -70,9 +83,14 @@ def told(report: Report, *, every: bool = False) -> Iterator[str]:
         yield "The game is open: it can go on from here."
 
 
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
+
+
 def _disagreement(one: Disagreement) -> Iterator[str]:
     right = {"rules": "the rules are right", "log": "the log is right", "open": "undecided"}[one.right]
-    yield f"Entry {one.entry}, {right}: {one.why} ({', '.join(one.rules)})."
+    rules = f" ({', '.join(one.rules)})" if one.rules else ""
+    yield f"Entry {one.entry}, {right}: {one.why}{rules}."
     yield f"  log: {' '.join(write_record(one.theirs))}"
     if one.ours is not None:
         yield f"  we:  {' '.join(write_record(one.ours))}"

@@ -16,7 +16,9 @@ from domain.thrones.interchange.logs import records as r
 from domain.thrones.state import State
 
 HORIZON = 30
-"""Entries behind a misfit that a reading has to explain before it is taken without looking further."""
+FAR_HORIZON = 150
+"""Entries behind a misfit that a reading has to explain before it is taken without looking further: of most, and of
+what shows only once in a round, as who holds a token does."""
 LEAST = 6
 """Entries behind a misfit without which a reading is not taken at all, unless the log ends before."""
 FARTHEST_BACK = 90
@@ -68,6 +70,7 @@ class Slipping(Forcing):
     def _read_otherwise(self, here: Hypothesis, misfit: Misfit) -> Hypothesis | None:
         """The position behind a misfit once one entry is read otherwise; None where no reading helps."""
         goal = self._goal(here, misfit)
+        horizon = FAR_HORIZON if misfit.kind == "raven" else HORIZON
         suspects: list[Suspect] = []
         agreeing: list[Suspect] = []
         for entry in self._suspects(here, misfit, goal):
@@ -79,23 +82,40 @@ class Slipping(Forcing):
             agreeing += [
                 (entry, one) for one in others if contradicts and not self.contradicts_itself(entry.number, one)
             ]
-        found, _ = self._best_reading(here, misfit, goal, agreeing[:MOST_CLOSER], whole=True)
+        found, _ = self._best_reading(here, misfit, (goal, horizon), agreeing[:MOST_CLOSER], whole=True)
         if found is None:
-            found, closer = self._best_reading(here, misfit, goal, suspects, whole=False)
-            if found is None or found.reached < min(goal + HORIZON, len(self.pages.entries) - 1):
-                other, _ = self._best_reading(here, misfit, goal, closer[:MOST_CLOSER], whole=True)
+            found, closer = self._best_reading(here, misfit, (goal, horizon), suspects, whole=False)
+            if found is None or found.reached < min(goal + horizon, len(self.pages.entries) - 1):
+                other, _ = self._best_reading(here, misfit, (goal, horizon), closer[:MOST_CLOSER], whole=True)
                 found = max(
                     (one for one in (found, other) if one is not None), key=lambda one: one.reached, default=None
                 )
         if found is None:
             return None
+        if misfit.kind == "card":
+            self._look_for_rival(here, misfit, (goal, horizon), found)
         there, self.pages, self.points, slip = found.there, found.pages, found.points, found.slip
         self.slips.setdefault(slip.entry.number, slip)
         self.trail.append(f"entry {slip.entry.number} read as {slip.reading} for {misfit}")
         return there
 
+    def _look_for_rival(self, here: Hypothesis, misfit: Misfit, seen: tuple[int, int], found: Followed) -> None:
+        """A card that is told twice: where the other time may be the wrong one as well, nobody can tell which is."""
+        card = getattr(self.pages.by_number[misfit.entry].record, "card", "")
+        twice = [one for one in self.pages.entries
+                 if isinstance(one.record, r.CardChosen) and one.record.card == card]  # fmt: skip
+        for other in twice:
+            if other.number != found.slip.entry.number and found.slip.entry in twice:
+                others = readings(other.record, self.edition, self.charter.houses)
+                pairs = [(other, one) for one in others if not self.contradicts_itself(other.number, one)
+                         or self.contradicts_itself(other.number, other.record)]  # fmt: skip
+                rival, _ = self._best_reading(here, misfit, seen, pairs, whole=False)
+                if rival is not None and rival.reached >= found.reached:
+                    self.rivals[found.slip.entry.number] = other.number
+                    return
+
     def _best_reading(
-        self, here: Hypothesis, misfit: Misfit, goal: int, suspects: list[Suspect], *, whole: bool
+        self, here: Hypothesis, misfit: Misfit, seen: tuple[int, int], suspects: list[Suspect], *, whole: bool
     ) -> tuple[Followed | None, list[Suspect]]:
         """The first reading that explains enough, or the one that explains most; and those that come closer.
 
@@ -104,7 +124,8 @@ class Slipping(Forcing):
         """
         head = self._head(misfit.entry)
         end = len(self.pages.entries) - 1
-        enough, least = min(goal + HORIZON, end), min(goal + LEAST, end)
+        goal, horizon = seen
+        enough, least = min(goal + horizon, end), min(goal + LEAST, end)
         kept = self._keep()
         before = self.spent_on_readings
         best: Followed | None = None
@@ -203,6 +224,11 @@ class Slipping(Forcing):
             return concerned[::-1]
         if told is None:
             return []
+        if misfit.kind == "raven":
+            # Who holds it was settled when the track was filled.
+            orders = [one for one in self.pages.entries[: self.pages.place[told.number]]
+                      if isinstance(one.record, r.TrackOrdered) and one.record.track == "kings-court"]  # fmt: skip
+            return [*orders[-1:], told]
         if isinstance(told.record, r.TrackOrdered):
             bids = [one for one in self.pages.by_round[told.round]
                     if isinstance(one.record, r.Bid) and one.record.track == told.record.track]  # fmt: skip

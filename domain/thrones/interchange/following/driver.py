@@ -142,7 +142,7 @@ class Driver:
                 step.entry,
                 explain(refusal.code, refusal.params, self.prose),
                 getattr(step.command, "house", ""),
-                str(refusal.params.get("to", "")),
+                str(refusal.params.get("to") or getattr(step.command, "area", None) or ""),
                 code=refusal.code,
             ) from refusal
         return here.take(ruling.state, step), ruling.facts

@@ -82,6 +82,9 @@ class Slipping(Forcing):
             agreeing += [
                 (entry, one) for one in others if contradicts and not self.contradicts_itself(entry.number, one)
             ]
+        # First what is about the entry itself, then what would bring somebody to the place where it does not fit.
+        at_hand = {one.number for one in self._at_hand(here, misfit)}
+        suspects.sort(key=lambda one: (one[0].number not in at_hand, not _newly_names(misfit.area, *one)))
         found, _ = self._best_reading(here, misfit, (goal, horizon), agreeing[:MOST_CLOSER], whole=True)
         if found is None:
             found, closer = self._best_reading(here, misfit, (goal, horizon), suspects, whole=False)
@@ -319,6 +322,11 @@ class Slipping(Forcing):
             if wanted != there.demands:
                 return there.planned_from
         return there
+
+
+def _newly_names(area: str, entry: r.Entry, reading: r.AnyRecord) -> bool:
+    """Whether a reading names an area that the entry does not."""
+    return bool(area) and repr(area) in repr(reading) and repr(area) not in repr(entry.record)
 
 
 def _moved(before: Hypothesis, after: Hypothesis) -> int:

@@ -265,6 +265,7 @@ def test_the_ledger_of_an_import_is_ruled_again_to_the_same_facts() -> None:
     assert times == sorted(times)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("preset", "players", "number", "least"),
     [("second-edition", 4, 0, 354), ("second-edition", 5, 1, 378), ("mixed-four", 4, 2, 319)],
@@ -276,6 +277,7 @@ def test_games_of_other_tables_come_back_as_far_as_can_be(preset: str, players: 
     assert figures(report)["explained"] == report.explained
 
 
+@pytest.mark.slow
 def test_tokens_left_and_forces_that_hold_are_inferred_where_they_show_later() -> None:
     """Nothing tells in such a log who left a Power token, nor by what strength a neutral force was beaten."""
     report = imported("first-edition", 5, 0, full=False).report
@@ -283,6 +285,7 @@ def test_tokens_left_and_forces_that_hold_are_inferred_where_they_show_later() -
     assert report.corrections == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", [("first-edition", 3, 2), ("first-edition", 4, 2)])
 def test_what_our_own_engine_has_ruled_is_never_judged_against_the_log(game: tuple[str, int, int]) -> None:
     """Where our inference goes wrong the log of a game of ours is right: such entries stay undecided."""

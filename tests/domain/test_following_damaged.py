@@ -16,6 +16,8 @@ from tests.domain.damage import damaged
 from tests.domain.settings_of_records import SITE
 from tests.domain.test_following import SMALL, bots, some_log
 
+pytestmark = pytest.mark.slow
+
 REPLACED = {"set his orders": "hat Befehle erteilt", "marched out of": "zog aus", "chose": "nahm",
             "lost the battle": "verlor", "mustered new units": "hob aus", "raided the": "griff zu:"}  # fmt: skip
 

@@ -22,6 +22,8 @@ from domain.thrones.state import Combat, State
 from tests.domain.strategist import game
 from tests.domain.test_following import as_the_site_tells_it, entry
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("number", [4, 23])
 def test_a_game_of_players_who_plan_comes_back_whole(number: int) -> None:

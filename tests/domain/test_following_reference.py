@@ -11,6 +11,8 @@ from domain.thrones.interchange.following.importer import Imported, figures, imp
 from domain.thrones.interchange.logs.reader import read
 from tests.domain.test_reference_logs import FILES
 
+pytestmark = pytest.mark.slow
+
 FIGURES = {
     "table-1": {"explained": 453, "assumptions": 335, "corrections": 0, "disagreements": 0, "open": 0},
     "table-3": {"explained": 169, "assumptions": 130, "corrections": 0, "disagreements": 0, "open": 0},

@@ -18,6 +18,8 @@ import pytest
 
 from domain.thrones.interchange.traces import EXPLANATIONS, Report, replay
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(os.environ.get("ROOKERY_REFERENCE", ROOT.parent / "shared" / "traces"))
 FILES = sorted(FOLDER.glob("*.json.gz"))

@@ -19,6 +19,8 @@ from domain.thrones.interchange.logs.writer import write
 from domain.thrones.variations import PRESETS
 from tests.domain.test_following import SMALL, bots, imported
 
+pytestmark = pytest.mark.slow
+
 SECOND = compose(PRESETS["second-edition"].variations)
 HOUSES = ("baratheon", "lannister", "stark")
 

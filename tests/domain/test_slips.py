@@ -89,6 +89,11 @@ CHANGES: dict[str, tuple[type[r.Record], Callable[[Any], bool], Callable[[Any], 
         lambda one: one.steps and one.steps[0].units == {"footman": 1},
         lambda one: replace(one, steps=(replace(one.steps[0], units={"footman": 3}), *one.steps[1:])),
     ),
+    "the House of the first march": (
+        r.Marched,
+        lambda one: True,
+        lambda one: replace(one, house=next(house for house in HOUSES if house != one.house)),
+    ),
     "the loser of a battle": (
         r.BattleLost,
         lambda one: one.how == "withdrew",

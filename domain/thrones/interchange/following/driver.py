@@ -18,7 +18,7 @@ from domain.thrones.edition import Edition
 from domain.thrones.interchange.following.answers import Pages, answer
 from domain.thrones.interchange.following.decks import Dealt
 from domain.thrones.interchange.following.force import correction
-from domain.thrones.interchange.following.hypothesis import Hypothesis, Misfit, OutOfEntries, Step, with_
+from domain.thrones.interchange.following.hypothesis import Chain, Hypothesis, Misfit, OutOfEntries, Step, with_
 from domain.thrones.interchange.following.losses import GivenUp
 from domain.thrones.interchange.following.replay import Nobody
 from domain.thrones.interchange.following.slips import Slip
@@ -113,6 +113,7 @@ class Driver:
         self.is_cut = False
         self.slips: dict[int, Slip] = {}
         self.rivals: dict[int, int] = {}
+        self.begun: Chain | None = None
         self.stop_at = 2 * MOST_COMMANDS
         self.spent_on_readings = 0
         self.forecasts = 0

@@ -61,6 +61,7 @@ class Follower(Slipping):
         here = self._decide(here, Step(Start(charter=self.charter, decks=self.dealt.decks), 0))[0]
         for draws in self.dealt.shuffles:
             here = self._decide(here, Step(draws, 0))[0]
+        self.begun = here.steps
         return here
 
     def go_on(self, here: Hypothesis) -> Hypothesis:

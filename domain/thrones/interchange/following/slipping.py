@@ -313,7 +313,13 @@ class Slipping(Forcing):
             or self._place(there) > limit
         ):
             there = there.past
-        while is_new and there is not None and there.past is not None and self._place(there.past) == self._place(there):
+        while (
+            is_new
+            and there is not None
+            and there.past is not None
+            and there.steps is not self.begun
+            and self._place(there.past) == self._place(there)
+        ):
             there = there.past
         if there is None or there.planning is None or there.demands is None or there.planned_from is None:
             return there

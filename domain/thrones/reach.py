@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from domain.thrones.board import Board
 from domain.thrones.game import Game
 from domain.thrones.pieces import AreaId, HouseId
 
 
 def carried(game: Game, house: HouseId, area: AreaId) -> tuple[AreaId, ...]:
     """Land areas linked to a land area by a chain of sea areas with Ships of the House (2E-TRN-1 to 2E-TRN-6)."""
-    board = game.board
+    return tuple(sorted(coast(game.board, area, lambda sea: _serves(game, house, sea))))
+
+
+def coast(board: Board, area: AreaId, serves: Callable[[AreaId], bool]) -> set[AreaId]:
+    """Land areas linked to another one by a chain of sea areas that serve for it (2E-TRN-1 to 2E-TRN-6)."""
     seen: set[AreaId] = set()
-    coast: set[AreaId] = set()
-    waves = [sea for sea in board.neighbours[area] if _serves(game, house, sea)]
+    linked: set[AreaId] = set()
+    waves = [sea for sea in board.neighbours[area] if serves(sea)]
     while waves:
         sea = waves.pop()
         if sea in seen:
@@ -19,10 +26,10 @@ def carried(game: Game, house: HouseId, area: AreaId) -> tuple[AreaId, ...]:
         seen.add(sea)
         for other in board.neighbours[sea]:
             if board.is_land(other):
-                coast.add(other)
-            elif _serves(game, house, other):
+                linked.add(other)
+            elif serves(other):
                 waves.append(other)
-    return tuple(sorted(coast - {area}))
+    return linked - {area}
 
 
 def _serves(game: Game, house: HouseId, sea: AreaId) -> bool:

@@ -61,6 +61,12 @@ def test_the_smallest_changes_come_first() -> None:
     assert powers[:2] == [2, 4]
 
 
+def test_a_figure_beyond_all_bounds_is_read_as_one_that_can_be() -> None:
+    powers = [one.power for one in readings(r.Bid("stark", "iron-throne", 10**12), SECOND, HOUSES)]  # type: ignore[union-attr]  # a bid
+    assert {*range(21)} <= {*powers}
+    assert len(powers) <= MOST_READINGS
+
+
 def test_an_order_of_a_track_is_read_with_two_places_changed() -> None:
     found = readings(r.TrackOrdered("fiefdoms", HOUSES), SECOND, HOUSES)
     assert r.TrackOrdered("fiefdoms", ("lannister", "baratheon", "stark")) in found

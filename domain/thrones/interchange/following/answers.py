@@ -29,6 +29,9 @@ class Pages:
         self.tells_support = any(isinstance(one.record, r.SupportGiven | r.SupportWithheld) for one in entries)
         self.tells_bidders = any(isinstance(one.record, r.Bid | r.WildlingBid) and one.player for one in entries)
         self.battles = dict(self._battles())
+        self.heads = {
+            one.number: head for head, group in self.battles.items() for one in (self.by_number[head], *group)
+        }
         self.last = entries[-1].number if entries else 0
         self.ranked: dict[str, list[tuple[int, c.Muster]]] = {}
 

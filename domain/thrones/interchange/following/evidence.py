@@ -14,6 +14,7 @@ from domain.thrones.board import Board
 from domain.thrones.edition import Edition
 from domain.thrones.interchange.logs import records as r
 from domain.thrones.pieces import AreaId, HouseId
+from domain.thrones.reach import coast
 
 KINDS = ("footman", "ship", "siege-engine", "knight")
 PLACE = {kind: number for number, kind in enumerate(KINDS)}
@@ -328,19 +329,7 @@ def _captured(way: Way, port: AreaId, most: int) -> Iterator[Way]:
 def _reaches(board: Board, way: Way, area: AreaId, to: AreaId) -> bool:
     if area not in board or to not in board or board.are_adjacent(area, to) or not board.is_land(area):
         return True
-    seen: set[AreaId] = set()
-    waves = [sea for sea in board.neighbours[area] if board.is_sea(sea) and way.forces.get(sea, NOTHING)[SHIP]]
-    while waves:
-        sea = waves.pop()
-        if sea in seen:
-            continue
-        seen.add(sea)
-        for other in board.neighbours[sea]:
-            if other == to:
-                return True
-            if board.is_sea(other) and way.forces.get(other, NOTHING)[SHIP]:
-                waves.append(other)
-    return False
+    return to in coast(board, area, lambda sea: board.is_sea(sea) and bool(way.forces.get(sea, NOTHING)[SHIP]))
 
 
 def _arrives(board: Board, area: AreaId, units: Count, *, maced: bool) -> Event:

@@ -158,10 +158,7 @@ class Slipping(Forcing):
 
     def _head(self, number: int) -> int:
         """The march of the battle that an entry tells of, or 0."""
-        for head, group in self.pages.battles.items():
-            if number == head or any(one.number == number for one in group):
-                return head
-        return 0
+        return self.pages.heads.get(number, 0)
 
     def _keep(self) -> Kept:
         return self.pages, list(self.points), set(self.hopeless), self.commands, self.forecasts, self.bound_hit

@@ -24,6 +24,8 @@ MOST_READINGS = 60
 """Readings of one entry that are tried."""
 FARTHEST = 4
 """How far off a number may be, at the least; one that is too high by more may be any that is lower."""
+MOST_OF_ANYTHING = 20
+"""No number of the game is higher: Power, of which there are so many tokens (2E-COMP-2)."""
 
 ORDERS = (*MARCHES, *QUIET, *RAIDS, "consolidate", "consolidate-star")
 NOT_OF_THE_GAME = ("record", "effect", "at", "stop", "by", "text", "player", "icon", "choice_icon", "beat_neutral")
@@ -94,8 +96,9 @@ def _others(
     elif isinstance(leaf, bool) or leaf is None:
         return
     elif isinstance(leaf, int):
-        for by in range(1, max(FARTHEST, leaf) + 1):
-            yield from ((by, value) for value in (leaf - by, leaf + by) if 0 <= value <= leaf + FARTHEST)
+        near_by = {leaf + by for by in range(-FARTHEST, FARTHEST + 1)} - {leaf}
+        lower = range(min(leaf, MOST_OF_ANYTHING + 1))
+        yield from ((abs(leaf - value), value) for value in sorted(near_by.union(lower)) if value >= 0)
     elif isinstance(leaf, list):
         for one in range(len(leaf)):
             for other in range(one + 1, len(leaf)):

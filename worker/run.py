@@ -15,11 +15,14 @@ from typing import Any
 from rq import SimpleWorker
 
 from events.errors import RecordError
+from events.store import LONGEST_WAIT_SECONDS
 from worker import jobs, log, pulse
 from worker.adjudicate import Warm
 from worker.session import sweep
 from worker.sharing import see_to_shared
 
+RQ_MARGIN = 15
+"""RQ waits for a job as long as its worker's time to live less so many seconds."""
 THOROUGH_EVERY = 12
 """One sweep in so many looks at all games."""
 
@@ -51,6 +54,14 @@ def sweep_for_ever(here: jobs.Office, stop: threading.Event) -> None:
         pulse.leave(here.queue_client, name)
 
 
+def make_worker(here: jobs.Office) -> SessionWorker:
+    """RQ's worker. It waits for a job for a shorter time than our connections wait for any answer.
+
+    A longer wait would be taken for a hanging server: an idle worker would complain, and stay away for up to a minute.
+    """
+    return SessionWorker([here.queue], connection=here.queue_client, worker_ttl=RQ_MARGIN + int(LONGEST_WAIT_SECONDS))
+
+
 def work(here: jobs.Office | None = None) -> None:
     """Work until the process is told to stop."""
     here = here or jobs.office()
@@ -59,7 +70,7 @@ def work(here: jobs.Office | None = None) -> None:
     sweeper.start()
     while not jobs.STOP.is_set():
         try:
-            worker = SessionWorker([here.queue], connection=here.queue_client)
+            worker = make_worker(here)
             worker.work(logging_level="WARNING")  # returns when told to stop, and when the queue's server is away
         except RecordError:
             raise

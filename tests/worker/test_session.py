@@ -8,11 +8,12 @@ import fakeredis
 import pytest
 
 from events.embedded import Embedded
-from events.store import Store, connect
+from events.store import ANSWER_SECONDS, Store, connect
 from tests import toy
 from tests.recording import JUDGE, new_game, submit
 from worker import jobs
 from worker.adjudicate import Warm
+from worker.run import make_worker
 from worker.session import Bell, session, sweep
 from worker.settings import Settings
 
@@ -141,6 +142,16 @@ def test_settings_travel_through_the_environment() -> None:
     settings = Settings(store_url="redis://a", queue_url="redis://b", rules=("x:y",), bells=3, linger_seconds=0.5)
     assert Settings.from_environment(settings.environment()) == settings
     assert Settings.from_environment({"ROOKERY_STORE": "redis://a"}).queue_url == "redis://a"
+
+
+@pytest.mark.server
+def test_an_idle_worker_waits_for_a_shorter_time_than_its_connections(embedded: Embedded) -> None:
+    office = jobs.Office(
+        Settings(store_url=embedded.store_url, queue_url=embedded.queue_url, rules=("tests.toy:RULES",))
+    )
+    assert 0 < make_worker(office).dequeue_timeout < ANSWER_SECONDS
+    for one in (office.queue_client, office.store.client):
+        one.close()
 
 
 @pytest.mark.server

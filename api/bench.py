@@ -16,7 +16,17 @@ import msgspec
 
 from api.desk import Desk, LogEntry, NotAllowed
 from api.tokens import ORGANISER, Caller
-from domain.kernel.arbiter import Act, Amend, Correct, FileAppeal, Past, ReadSecrets, Rewind, is_out_of_date
+from domain.kernel.arbiter import (
+    Act,
+    Amend,
+    Correct,
+    FileAppeal,
+    Past,
+    ReadSecrets,
+    Rewind,
+    RuleOnAppeal,
+    is_out_of_date,
+)
 from domain.kernel.docket import (
     AnswerOffered,
     AnswerVoided,
@@ -155,6 +165,11 @@ class ReadOfSecrets(msgspec.Struct, frozen=True):
     who: str | None
     what: str | None
     why: str | None
+
+
+def _is_of_the_organiser(command: Act) -> bool:
+    """Whether an act needs no arbiter: to amend, and to end an appeal that was filed in bad faith."""
+    return isinstance(command, Amend) or (isinstance(command, RuleOnAppeal) and command.outcome == "dismissed")
 
 
 class Bench:
@@ -387,14 +402,14 @@ class Bench:
         key: str = "",
         correlation: str = "",
     ) -> Receipt:
-        """Take an arbiter's act in; the organiser may amend. PlanOutOfDate if things changed since ``expected``.
+        """Take an arbiter's act in; the organiser may amend, and dismiss an appeal.
+
+        Raises PlanOutOfDate if things changed since ``expected``.
 
         Whoever comes in between the check and the ruling makes it a refused entry.
         """
-        if not isinstance(command, Amend):
-            self.check(game, caller)
-        elif caller.role != ORGANISER:
-            self.check(game, caller, MAY_AMEND)
+        if caller.role != ORGANISER or not _is_of_the_organiser(command):
+            self.check(game, caller, MAY_AMEND if isinstance(command, Amend) else "an arbiter")
         signed = self._signed(game, caller, command)
         if not getattr(signed, "reason", "given").strip():
             raise Refusal("reason-missing")

@@ -10,7 +10,7 @@ import msgspec
 from api.bench import ReadOfSecrets
 from api.desk import LogEntry, StruckOut
 from api.tokens import Issue
-from domain.kernel.commands import PassDeadline, StateDraws
+from domain.kernel.commands import Command, StateDraws
 from domain.kernel.docket import Origin
 from domain.kernel.facts import Awaited
 from domain.kernel.joint import CloseShares
@@ -335,10 +335,10 @@ class AppealOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class OpinionOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Rule on an appeal without taking anything back."""
+    """Rule on an appeal without taking anything back; the organiser, too, may dismiss what was filed in bad faith."""
 
     appeal: int
-    outcome: Literal["declined", "upheld"]
+    outcome: Literal["declined", "upheld", "dismissed"]
     opinion: str
 
 
@@ -398,7 +398,14 @@ class Health(msgspec.Struct, frozen=True):
     engine: str
 
 
-OrganiserCommand = PassDeadline | StateDraws | CloseShares
+class MissedDeadline(Command, frozen=True, tag="pass-deadline"):
+    """The organiser's word that a House has missed the deadline of a question: sent twice, it counts once."""
+
+    player: str
+    question: int
+
+
+OrganiserCommand = MissedDeadline | StateDraws | CloseShares
 """What the organiser may send; a House's answers are its seat's."""
 
 

@@ -30,6 +30,7 @@ from api.cli.place import Place, place
 from api.cli.play import told
 from api.tokens import Caller
 from domain.kernel.arbiter import Amend, Correct, Rewind, RuleOnAppeal
+from domain.kernel.docket import LOST
 from domain.kernel.printing import one_line, printable_json
 from domain.thrones.prose import Prose, part_in_words
 from domain.thrones.refusals import explain
@@ -366,7 +367,10 @@ opinions = typer.Typer(help="Rule on an appeal without taking anything back.", n
 def give(
     game: GameId,
     appeal: Annotated[int, typer.Argument(help="The number of the appeal.", show_default=False)],
-    outcome: Annotated[str, typer.Argument(help="upheld (the ruling stands) or declined.", show_default=False)],
+    outcome: Annotated[
+        str,
+        typer.Argument(help="upheld (the ruling stands), declined, dismissed.", show_default=False),
+    ],
     text: Annotated[str, typer.Option(help="The opinion.", show_default=False)],
     token: TokenText = "",
     data: Data = "",
@@ -374,14 +378,16 @@ def give(
     queue: QueueUrl = "",
     json: Json = False,
 ) -> None:
-    """Decline an appeal, or uphold the ruling. Rewinds and corrections name their appeal themselves."""
+    """Decline an appeal, uphold the ruling, or dismiss the appeal. Rewinds and corrections name theirs themselves."""
     out = Out(json)
-    if outcome not in ("upheld", "declined"):
-        raise usage(f"An appeal is upheld or declined here, not {outcome!r}; rewind and correct take --appeal.")
+    if outcome not in LOST:
+        raise usage(
+            f"An appeal is upheld, declined, dismissed here, not {outcome!r}; rewind and correct take --appeal."
+        )
     with place(data, store, queue) as here:
         caller = here.caller(game, token=token)
         here.settle(game)
-        command = RuleOnAppeal(appeal=appeal, outcome="upheld" if outcome == "upheld" else "declined", opinion=text)
+        command = RuleOnAppeal(appeal=appeal, outcome=outcome, opinion=text)
         _act(here, out, game, caller, command, None, False)
 
 

@@ -314,6 +314,9 @@ def told(entry: LogEntry, everything: bool = False) -> list[str]:
 def deadline(
     game: GameId,
     house: Annotated[str, typer.Argument(help="The House, or its seat.", show_default=False)],
+    question: Annotated[
+        int | None, typer.Option(help="The number of the question; without it the one that is open now.")
+    ] = None,
     token: TokenText = "",
     data: Data = "",
     store: StoreUrl = "",
@@ -328,7 +331,7 @@ def deadline(
             raise NotAllowed("the organiser")
         state = _state(here, game)
         name = state.charter.seats.get(house) or here.desk.lexicon(game).houses.resolve(house, 1)
-        command = PassDeadline(player=name, question=state.question)
+        command = PassDeadline(player=name, question=state.question if question is None else question)
         receipt = here.desk.submit(game, caller, encode(command), cause="deadline", seen=here.desk.line(game).version)
         prose = Prose(here.desk.edition(state))
         entry = here.desk.readable(here.ruling(receipt), None, prose)

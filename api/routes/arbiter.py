@@ -278,11 +278,15 @@ async def correct(request: Request, game: str) -> Response:
 
 @router.post(
     "/games/{game}/rule-on-appeal",
-    openapi_extra=_acting("Decline an appeal, or uphold the ruling, with an opinion", wire.OpinionOrder),
+    openapi_extra=_acting(
+        "Decline an appeal, uphold the ruling, or dismiss what was filed in bad faith, with an opinion",
+        wire.OpinionOrder,
+        "of an arbiter or the operator; the organiser may dismiss",
+    ),
 )
 async def rule_on_appeal(request: Request, game: str) -> Response:
     """Rewinds and corrections name their appeal themselves."""
-    caller, order = await _order(request, game, wire.OpinionOrder, ARBITERS, "an arbiter")
+    caller, order = await _order(request, game, wire.OpinionOrder, (ORGANISER, *ARBITERS), MAY_AMEND)
     command = RuleOnAppeal(appeal=order.appeal, outcome=order.outcome, opinion=order.opinion)
     return await _act(request, game, caller, command, seen_of(request, None))
 

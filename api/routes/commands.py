@@ -32,7 +32,6 @@ from api.desk import Desk, LogEntry
 from api.errors import Edge, RefusedRuling, refused
 from api.openapi import AT, IF_MATCH, IF_NONE_MATCH, KEY, PREFER, SEEN, describe
 from api.tokens import ORGANISER, Caller
-from domain.kernel.commands import PassDeadline
 from domain.thrones.prose import Prose
 from events.envelope import Cause, Receipt, Refused, encode, number_of
 from events.errors import StoreAway
@@ -104,7 +103,7 @@ async def _read(request: Request, game: str, caller: Caller, key: str, seen: int
         wire.strictly(value, wire.AnyCommand)
         return _Sent(body, "command", seen)
     command = wire.strictly(value, wire.OrganiserCommand)
-    return _Sent(body, "deadline" if isinstance(command, PassDeadline) else "arbiter", seen)
+    return _Sent(body, "deadline" if isinstance(command, wire.MissedDeadline) else "arbiter", seen)
 
 
 def _text(body: bytes) -> str:

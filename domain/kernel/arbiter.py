@@ -12,6 +12,7 @@ import msgspec
 from domain.kernel.commands import Command
 from domain.kernel.decision import Answer
 from domain.kernel.docket import (
+    LOST,
     AppealFiled,
     AppealRuled,
     Docket,
@@ -30,8 +31,18 @@ from domain.kernel.ruleset import Game, Ruleset, State
 
 S = TypeVar("S", bound=State)
 
-MOST_APPEALS = 3
-"""How many appeals of one player may be open at once."""
+
+class AppealLimits(msgspec.Struct, frozen=True):
+    """What a charter says of appeals, so that nobody halts a table about nothing.
+
+    ``window`` counts rulings of the game that may have followed (0: any), ``open`` the appeals that one player may have
+    open at once, ``lost`` those that may change nothing before his further ones hold nothing up.
+    """
+
+    window: int
+    open: int
+    lost: int
+
 
 QUIET: tuple[type[Fact], ...] = (PrivilegeUsed, SecretsRead, DraftKept, AnswerTaken, AnswerSealed)
 """Facts that change nothing which a plan rests on, as long as nobody else is awaited after them."""
@@ -157,7 +168,10 @@ class FileAppeal(Command, frozen=True, tag="appeal"):
 
 
 class RuleOnAppeal(Act, frozen=True, tag="rule-on-appeal"):
-    """The arbiter's opinion without taking anything back; rewinds and corrections name their appeal themselves."""
+    """An opinion without taking anything back; rewinds and corrections name their appeal themselves.
+
+    To dismiss an appeal is the organiser's, too: it ends what was filed in bad faith, and the arbiter may still act.
+    """
 
     appeal: int
     outcome: Outcome
@@ -213,17 +227,23 @@ def check_version(expected: int | None, past: Past) -> None:
         raise Refusal("plan-out-of-date", expected=expected, version=past.version)
 
 
-def file_appeal(game: Game[S], command: FileAppeal, past: Past, window: int) -> None:
-    """A player appeals within the charter's window, counted in rulings of the game that followed (0: no limit)."""
+def file_appeal(game: Game[S], command: FileAppeal, past: Past, limits: AppealLimits) -> None:
+    """A player appeals within the limits of the charter."""
     if not 1 <= command.against <= past.version:
         raise Refusal("no-such-entry", unknown=True, entry=command.against, last=past.version)
-    if window and _is_over(command.against, past, window):
-        raise Refusal("too-late-to-appeal", entry=command.against, window=window)
+    if limits.window and _is_over(command.against, past, limits.window):
+        raise Refusal("too-late-to-appeal", entry=command.against, window=limits.window)
     if not command.statement.strip():
         raise Refusal("statement-missing")
-    _check_earlier(game.state.docket, command)
-    number = len(game.state.docket.appeals) + 1
-    game.emit(AppealFiled(number=number, against=command.against, player=command.house, statement=command.statement))
+    docket = game.state.docket
+    _check_earlier(docket, command, limits.open)
+    stops = docket.lost_by(command.house) < limits.lost
+    number = len(docket.appeals) + 1
+    game.emit(
+        AppealFiled(
+            number=number, against=command.against, player=command.house, statement=command.statement, stops=stops
+        )
+    )
 
 
 def _is_over(against: int, past: Past, window: int) -> bool:
@@ -235,24 +255,24 @@ def _is_over(against: int, past: Past, window: int) -> bool:
     return False
 
 
-def _check_earlier(docket: Docket, command: FileAppeal) -> None:
+def _check_earlier(docket: Docket, command: FileAppeal, most: int) -> None:
     """Nobody disputes the same twice, or everything at once."""
     own = [appeal for appeal in docket.appeals if appeal.player == command.house]
     for appeal in own:
         if appeal.against == command.against and appeal.outcome is None:
             raise Refusal("appealed-already", entry=command.against, appeal=appeal.number)
-        if appeal.against == command.against and appeal.outcome in ("declined", "upheld"):
+        if appeal.against == command.against and appeal.outcome in LOST:
             raise Refusal("appeal-settled", entry=command.against, appeal=appeal.number, outcome=appeal.outcome)
     still = [appeal.number for appeal in own if appeal.outcome is None]
-    if len(still) >= MOST_APPEALS:
-        raise Refusal("too-many-appeals", appeals=still, most=MOST_APPEALS)
+    if len(still) >= most:
+        raise Refusal("too-many-appeals", appeals=still, most=most)
 
 
 def rule_on_appeal(game: Game[S], command: RuleOnAppeal) -> None:
-    """Decline an appeal, or uphold the ruling, with an opinion."""
+    """Decline an appeal, uphold the ruling, or dismiss what was filed in bad faith, with an opinion."""
     if not command.opinion.strip():
         raise Refusal("opinion-missing")
-    if command.outcome not in ("declined", "upheld"):
+    if command.outcome not in LOST:
         raise Refusal("rewinds-and-corrections-name-their-appeal", outcome=command.outcome)
     close_appeal(game, command.appeal, command.outcome, command.opinion)
 

@@ -10,9 +10,10 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field="ki
 
 
 class PassDeadline(Command, frozen=True, tag="pass-deadline"):
-    """The organiser or a clock: ``player`` missed the deadline; the default answers for it.
+    """The organiser or a clock: ``player`` missed the deadline of a question; the default answers for it.
 
-    ``question`` makes sure that it is still the question whose deadline ran out.
+    ``question`` is its number: sent twice, it must not take the next decision away. Without one it is refused; only
+    records of older engines hold such commands.
     """
 
     player: str

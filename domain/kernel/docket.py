@@ -13,7 +13,9 @@ import msgspec
 
 from domain.kernel.facts import NOBODY, Fact
 
-Outcome = Literal["declined", "upheld", "corrected", "rewound"]
+Outcome = Literal["declined", "upheld", "dismissed", "corrected", "rewound"]
+LOST: tuple[Outcome, ...] = ("declined", "upheld", "dismissed")
+"""Outcomes of an appeal that has changed nothing."""
 
 
 class Given(msgspec.Struct, frozen=True):
@@ -26,7 +28,8 @@ class Given(msgspec.Struct, frozen=True):
 class Appeal(msgspec.Struct, frozen=True, omit_defaults=True):
     """An appeal of a player against the ruling of an entry. While it is open the game stands still.
 
-    Where the charter says so, only what rests on a :class:`Doubt` does.
+    Where the charter says so, only what rests on a :class:`Doubt` does. One with ``stops`` unset holds nothing up: its
+    player had lost as many appeals as the charter allows.
     """
 
     number: int
@@ -35,6 +38,7 @@ class Appeal(msgspec.Struct, frozen=True, omit_defaults=True):
     statement: str
     outcome: Outcome | None = None
     opinion: str = ""
+    stops: bool = True
 
 
 class Doubt(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -118,6 +122,15 @@ class Docket(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def open_appeals(self) -> tuple[Appeal, ...]:
         return tuple(appeal for appeal in self.appeals if appeal.outcome is None)
+
+    @property
+    def stopping_appeals(self) -> tuple[Appeal, ...]:
+        """The open appeals that hold the game up."""
+        return tuple(appeal for appeal in self.open_appeals if appeal.stops)
+
+    def lost_by(self, player: str) -> int:
+        """How many appeals of a player have changed nothing."""
+        return sum(appeal.player == player and appeal.outcome in LOST for appeal in self.appeals)
 
     @property
     def struck_now(self) -> tuple[Struck, ...]:
@@ -209,10 +222,13 @@ class AnswerVoided(Fact, frozen=True, tag=True):
 
 
 class AppealFiled(Fact, frozen=True, tag=True):
+    """A player has appealed. ``stops``: the game waits for the arbiter."""
+
     number: int
     against: int
     player: str
     statement: str
+    stops: bool = True
 
 
 class AppealRuled(Fact, frozen=True, tag=True):
@@ -361,7 +377,7 @@ def evolve_docket(docket: Docket, fact: Fact) -> Docket:
         case AnswerOffered():
             return _offered(docket, fact)
         case AppealFiled():
-            filed = Appeal(fact.number, fact.against, fact.player, fact.statement)
+            filed = Appeal(fact.number, fact.against, fact.player, fact.statement, stops=fact.stops)
             return change(docket, appeals=(*docket.appeals, filed))
         case AppealRuled():
             ruled = tuple(

@@ -394,7 +394,7 @@ class _Offers:
         given to just this question is kept, wherever it stands; if there is none, the first is asked anew.
         """
         docket = state.docket
-        if docket.open_appeals or not docket.pending:
+        if docket.stopping_appeals or not docket.pending:
             return None
         now = self.ruleset.occasion(state)
         for given in docket.pending:

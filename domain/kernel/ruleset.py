@@ -178,12 +178,14 @@ def rule_on(ruleset: Ruleset[S], state: S, answer: Answer) -> Ruling[S]:
     return _take(game, question, decision, answer, "given")
 
 
-def miss_deadline(ruleset: Ruleset[S], state: S, player: str, number: int | None = None) -> Ruling[S]:
-    """Answer the open question of ``player`` with its default, because the deadline ran out."""
+def miss_deadline(ruleset: Ruleset[S], state: S, player: str, number: int | None) -> Ruling[S]:
+    """Answer question ``number`` of ``player`` with its default, because the deadline ran out. Raises Refusal."""
     question = open_question(ruleset, state)
     if question is None:
         raise Refusal("game-over")
-    if number is not None and number != state.question:
+    if number is None:
+        raise Refusal("question-missing", ruleset.citations.missed, open=state.question)
+    if number != state.question:
         raise Refusal("question-closed", ruleset.citations.missed, question=number, open=state.question)
     owed = (question.decision,) if isinstance(question, Wait) else question.outstanding(state.answers)
     for decision in owed:

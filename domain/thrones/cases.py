@@ -339,7 +339,8 @@ class _Run:
         for position, (text, command) in enumerate(commands):
             answer: Command | None = None
             try:
-                answer = self._read(moment.after, command) if command is not None else PassDeadline(player=text)
+                missed = PassDeadline(player=text, question=moment.after.question)
+                answer = missed if command is None else self._read(moment.after, command)
                 ruling = THRONES.decide(moment.after, answer)
             except Refusal as refusal:
                 if position + 1 < len(commands):

@@ -115,6 +115,7 @@ def _docket(state: State, prose: Prose) -> str:
     ]
     rows += [
         f"  appeal {one.number} of {prose.name(one.player)} against entry {one.against} is open"
+        + ("" if one.stops else ", and holds nothing up")
         for one in state.docket.open_appeals
     ]
     for doubt in state.docket.doubts:

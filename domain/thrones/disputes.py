@@ -38,6 +38,18 @@ DISPUTES: tuple[DisputeOption, ...] = (
         "everything",
     ),
     DisputeOption(
+        "appeals-open",
+        "how many appeals of a seat may be open at once",
+        {"3": "three", "N": "N of them"},
+        "3",
+    ),
+    DisputeOption(
+        "appeals-lost",
+        "how many appeals of a seat may change nothing before its further ones hold nothing up",
+        {"3": "three", "N": "N of them; with 0 an appeal never holds the game up"},
+        "3",
+    ),
+    DisputeOption(
         "kept-when",
         "when a causal rewind keeps a struck-out answer",
         {
@@ -75,7 +87,12 @@ def arbitration_of(said: Mapping[str, Any]) -> Arbitration:
             words = [*known[name].readings]
             raise Refusal("unknown-dispute-word", unknown=True, option=name, word=str(word), known=words) from None
     found = msgspec.convert(dict(said), Arbitration, strict=False)
-    if found.appeal_window < 0:
-        word = str(found.appeal_window)
-        raise Refusal("unknown-dispute-word", unknown=True, option="appeal-window", word=word, known=["0", "N"])
+    for name, number, least in (
+        ("appeal-window", found.appeal_window, 0),
+        ("appeals-open", found.appeals_open, 1),
+        ("appeals-lost", found.appeals_lost, 0),
+    ):
+        if number < least:
+            words = [*known[name].readings]
+            raise Refusal("unknown-dispute-word", unknown=True, option=name, word=str(number), known=words)
     return found

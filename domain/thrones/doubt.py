@@ -582,7 +582,7 @@ def held(ruleset: Ruleset[State], edition: Edition, state: State, decision: Deci
         question = getattr(stack[-1], stack[-1].step)(game)
         reads = {*_question_reads(game, stack, question, decision.player), *map(_name, stack)}
     found = []
-    for appeal in state.docket.open_appeals:
+    for appeal in state.docket.stopping_appeals:
         doubt = doubts.get(appeal.number, Doubt(everything=True))
         names = meets(doubt.names, reads)
         if doubt.everything or names:

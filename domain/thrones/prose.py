@@ -24,6 +24,7 @@ HOW = {
 OUTCOMES = {
     "declined": "declined",
     "upheld": "the ruling is upheld",
+    "dismissed": "dismissed",
     "corrected": "the position is corrected",
     "rewound": "the game is taken back",
 }
@@ -287,6 +288,7 @@ SENTENCES: dict[type[kernel.Fact], Callable[[Prose, Any], str]] = {
     ),
     docket.AppealFiled: lambda p, x: (
         f"Appeal {x.number}: {p.name(x.player)} appeals against entry {x.against}: {_clause(x.statement)}."
+        + ("" if x.stops else " It holds nothing up, since earlier ones have changed nothing.")
     ),
     docket.AppealRuled: lambda p, x: f"Appeal {x.number}: {OUTCOMES[x.outcome]}. Opinion: {_clause(x.opinion) or '-'}.",
     docket.InDoubt: _in_doubt,

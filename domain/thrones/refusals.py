@@ -247,6 +247,9 @@ SENTENCES: dict[str, Callable[[Prose, Params], str]] = {
     "already-started": lambda p, x: "The game has begun already.",
     "game-over": lambda p, x: "The game is over.",
     "question-closed": _closed,
+    "question-missing": lambda p, x: (
+        f"A deadline names the question that it is about, and this one names none. Question {x['open']} is open now."
+    ),
     "not-asked": _not_asked,
     "not-your-turn": _turn,
     "not-awaited": _turn,

@@ -10,6 +10,7 @@ from domain.kernel import facts as kernel
 from domain.kernel.arbiter import (
     Act,
     Amend,
+    AppealLimits,
     Correct,
     FileAppeal,
     Footprint,
@@ -228,12 +229,12 @@ class Thrones:
     def _in_doubt(self, state: State, ruling: Ruling[State], past: Past | None) -> Ruling[State]:
         """What open appeals leave in doubt after a ruling, where that has changed and the charter tells it apart."""
         charter = ruling.state.charter
-        if charter.arbitration.appeal_stops == "everything" or not ruling.state.docket.open_appeals:
+        if charter.arbitration.appeal_stops == "everything" or not ruling.state.docket.stopping_appeals:
             return ruling
         rules = self.rules_of(ruling.state)
         game = rules.game(ruling.state)
         known = {one.appeal: one for one in state.docket.doubts}
-        for appeal in ruling.state.docket.open_appeals:
+        for appeal in ruling.state.docket.stopping_appeals:
             if appeal.number not in known:
                 assert past is not None, "an appeal looks into the record"
                 doubt = in_doubt(rules, rules.edition, past, state.docket, appeal.against)
@@ -278,7 +279,7 @@ class Thrones:
 
     def held(self, state: State, decision: Decision[Any]) -> tuple[Held, ...]:
         """The open appeals that a decision has to wait for, each with what it rests on that is in doubt."""
-        if not state.docket.open_appeals:
+        if not state.docket.stopping_appeals:
             return ()
         rules = self.rules_of(state)
         return held(rules, rules.edition, state, decision)
@@ -288,10 +289,10 @@ class Thrones:
 
         What a player owes now decides, not what the answer says.
         """
-        if not state.docket.open_appeals:
+        if not state.docket.stopping_appeals:
             return
         if state.charter.arbitration.appeal_stops == "everything":
-            raise Refusal("appeal-open", appeals=[appeal.number for appeal in state.docket.open_appeals])
+            raise Refusal("appeal-open", appeals=[appeal.number for appeal in state.docket.stopping_appeals])
         for decision in self.decisions(state, replaceable=True):
             if decision.player == player:
                 _refuse_held(self.held(state, decision))
@@ -314,7 +315,9 @@ class Thrones:
         if isinstance(command, FileAppeal):
             if command.house not in state.houses:
                 raise Refusal("unknown-house", unknown=True, house=command.house, known=list(state.houses))
-            file_appeal(game, command, past, state.charter.arbitration.appeal_window)
+            agreed = state.charter.arbitration
+            limits = AppealLimits(agreed.appeal_window, agreed.appeals_open, agreed.appeals_lost)
+            file_appeal(game, command, past, limits)
         elif isinstance(command, RuleOnAppeal):
             rule_on_appeal(game, command)
         elif isinstance(command, ReadSecrets):

@@ -433,7 +433,8 @@ def test_an_appeal_stops_the_game_until_the_arbiter_has_ruled(court: Court) -> N
     assert filed.status_code == 201, filed.text
     awaited = court.table.get("").json()["awaited"][0]["player"]
     check_problem(court.table.send(awaited, court.table.letter(awaited)), 409, "appeal-open")
-    check_problem(court.table.send("organiser", {"kind": "pass-deadline", "player": awaited}), 409, "appeal-open")
+    missed = {"kind": "pass-deadline", "player": awaited, "question": court.table.get("").json()["question"]}
+    check_problem(court.table.send("organiser", missed), 409, "appeal-open")
     assert "appeal 1 of Stark against entry 4 is open" in court.table.get("/board").text
     ruled = court.post("rule-on-appeal", {"appeal": 1, "outcome": "upheld", "opinion": "They are."})
     assert ruled.status_code == 201
@@ -541,3 +542,16 @@ def test_the_operator_may_arbitrate(court: Court) -> None:
     done = court.post("correct", {"facts": [POWER], "reason": "missing"}, OPERATOR, 4)
     assert done.status_code == 201
     assert court.table.get("/entries/5").json()["command"]["by"] == "operator"
+
+
+def test_the_organiser_ends_an_appeal_filed_in_bad_faith_and_no_other_way(court: Court) -> None:
+    court.orders()
+    stark = court.table.bearer("stark")["Authorization"].removeprefix("Bearer ")
+    assert court.post("appeal", {"against": 4, "statement": "just because"}, stark).status_code == 201
+    organiser = court.table.bearer("organiser")["Authorization"].removeprefix("Bearer ")
+    opinion = {"appeal": 1, "outcome": "dismissed", "opinion": "It names nothing."}
+    check_problem(court.post("rule-on-appeal", {**opinion, "outcome": "upheld"}, organiser), 403, "not-allowed")
+    check_problem(court.post("rule-on-appeal", opinion, stark), 403, "not-allowed")
+    assert court.post("rule-on-appeal", opinion, organiser).status_code == 201
+    awaited = court.table.get("").json()["awaited"][0]["player"]
+    assert court.table.send(awaited, court.table.letter(awaited)).status_code == 201

@@ -166,7 +166,8 @@ def test_a_fork_is_played_with_the_tokens_of_its_maker(table: Table) -> None:
         owed = table.ask(house, "/owed", game=game).json()["owes"]
         table.send(house, {**owed[0]["default"], "question": owed[0]["question"]}, game)
     assert table.desk.line(game).state.awaited[0].kind == "raven"
-    assert table.ask("organiser", "/commands", PassDeadline(player="baratheon"), game).status == 202
+    passed = PassDeadline(player="baratheon", question=table.desk.line(game).state.question)
+    assert table.ask("organiser", "/commands", passed, game).status == 202
     # Tokens of one game are not good in the other.
     assert table.ask("stark", "/view", game=game).status == 200
     table.tokens[GAME, "stark"] = table.tokens[game, "stark"]

@@ -188,7 +188,7 @@ def test_without_a_preference_the_answer_is_202_and_the_place_of_the_ruling(tabl
 def test_what_is_not_ruled_on_in_time_is_taken_in_all_the_same(quiet: Place) -> None:
     with httpx.Client(base_url=quiet.url, timeout=60) as client:
         table = sit_down(quiet, client, wait=None)
-        answer = table.send("organiser", {"kind": "pass-deadline", "player": "stark"}, wait=1)
+        answer = table.send("organiser", {"kind": "pass-deadline", "player": "stark", "question": 1}, wait=1)
         assert answer.status_code == 202
         assert "preference-applied" not in answer.headers
         told = table.http.get(answer.headers["location"])
@@ -533,11 +533,13 @@ def test_whatever_can_be_read_is_ruled_on_and_the_game_goes_on(table: Table, sai
 
 
 def test_the_organiser_passes_deadlines_and_nothing_else_of_the_players(table: Table) -> None:
-    answer = table.send("organiser", {"kind": "pass-deadline", "player": "stark"})
+    answer = table.send("organiser", {"kind": "pass-deadline", "player": "stark", "question": 1})
     assert answer.status_code == 201
     assert answer.json()["ruling"]["cause"] == "deadline"
     assert "deadline missed" in answer.json()["ruling"]["sentences"][0]
-    check_problem(table.send("organiser", {"kind": "pass-deadline", "player": "stark"}), 409, "not-awaited")
+    check_problem(
+        table.send("organiser", {"kind": "pass-deadline", "player": "stark", "question": 1}), 409, "not-awaited"
+    )
     problem = check_problem(table.send("organiser", orders(table, "lannister")), 422, "wrong-shape")
     assert problem["params"]["at"] == "$.kind"
     check_problem(table.send("organiser", table.letter("lannister")), 403, "not-allowed")

@@ -221,7 +221,7 @@ class Scene:
     def passing(self, *kinds: str) -> Scene:
         """Let deadlines pass while what is asked is of these kinds."""
         while self.owed and self.owed[0].kind in kinds:
-            self._take(PassDeadline(player=self.owed[0].player))
+            self._take(PassDeadline(player=self.owed[0].player, question=self.state.question))
         return self
 
     def passing_until(self, kind: str, player: str) -> Scene:
@@ -229,7 +229,7 @@ class Scene:
         for _ in range(40):
             if (self.owed[0].kind, self.owed[0].player) == (kind, player):
                 return self
-            self._take(PassDeadline(player=self.owed[0].player))
+            self._take(PassDeadline(player=self.owed[0].player, question=self.state.question))
         raise AssertionError(f"{player} is asked {kind}")
 
     @property

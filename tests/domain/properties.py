@@ -351,7 +351,7 @@ class Properties:
             if decision.kind != "muster" or "2E-CP-6" not in refusal.rules:
                 raise AssertionError(f"{decision.default} is the default") from refusal
         if self.thorough:
-            missed = THRONES.decide(state, PassDeadline(player=decision.player))
+            missed = THRONES.decide(state, PassDeadline(player=decision.player, question=state.question))
             taken = next(fact for fact in missed.facts if isinstance(fact, kernel.Answered | kernel.AnswerTaken))
             assert taken.how == "default" and "2E-GEN-19" in taken.rules
 

@@ -367,11 +367,11 @@ def test_facts_of_doubt_are_in_words() -> None:
 # Windows, repetitions, and plans that others keep growing
 
 
-def windowed(window: int) -> Book:
+def windowed(window: int, **agreed: Any) -> Book:
     """A game of three under a charter with a window for appeals, its first orders in."""
     whole = played(0)
     start = whole.commands[1]
-    arbitration = Arbitration(appeal_window=window)
+    arbitration = Arbitration(appeal_window=window, **agreed)
     book = Book()
     book.take(with_(start, charter=with_(start.charter, arbitration=arbitration)))  # type: ignore[union-attr,type-var]
     for command in whole.commands[2:6]:
@@ -459,3 +459,31 @@ def test_nobody_disputes_the_same_twice_or_everything_at_once() -> None:
         book.take(FileAppeal(house=house, against=against, statement="unfair"))
     assert refused(book, FileAppeal(house=house, against=1, statement="unfair")) == "too-many-appeals"
     book.take(FileAppeal(house=other, against=1, statement="unfair"))
+
+
+@pytest.mark.parametrize("outcome", ["declined", "upheld", "dismissed"])
+@pytest.mark.parametrize("stops", ["everything", "what-depends-on-it"])
+def test_a_seat_that_has_lost_its_appeals_halts_the_table_no_more(outcome: Any, stops: Any) -> None:
+    book = windowed(0, appeals_lost=2, appeal_stops=stops)
+    house, other = book.now.houses[:2]
+    asked = THRONES.decisions(book.now)[0]
+    for number, against in ((1, 2), (2, 3)):
+        book.take(FileAppeal(house=house, against=against, statement="unfair"))
+        assert [one.number for one in book.now.docket.stopping_appeals] == [number]
+        book.take(RuleOnAppeal(appeal=number, outcome=outcome, opinion="no"))
+    book.take(FileAppeal(house=house, against=4, statement="still unfair"))
+    assert [one.number for one in book.now.docket.open_appeals] == [3] and not book.now.docket.stopping_appeals
+    assert not book.now.docket.doubts
+    book.take(asked.default)
+    book.take(RuleOnAppeal(appeal=3, outcome="declined", opinion="heard all the same"))
+    # The others' appeals count by themselves.
+    book.take(FileAppeal(house=other, against=4, statement="unfair"))
+    assert [one.number for one in book.now.docket.stopping_appeals] == [4]
+
+
+def test_the_charter_says_how_many_appeals_a_seat_has_open() -> None:
+    book = windowed(0, appeals_open=1, appeals_lost=0)
+    house = book.now.houses[0]
+    book.take(FileAppeal(house=house, against=2, statement="unfair"))
+    assert refused(book, FileAppeal(house=house, against=3, statement="unfair")) == "too-many-appeals"
+    book.take(THRONES.decisions(book.now)[0].default)

@@ -393,9 +393,11 @@ def test_disputes_have_their_options_in_words() -> None:
     ("said", "told"),
     [
         ({"appeal-stop": "everything"}, "Did you mean appeal-stops"),
-        ({"mercy": "yes"}, "There are appeal-window, appeal-stops, kept-when, arbiter-may-play, secrets-log."),
+        ({"mercy": "yes"}, "There are appeal-window, appeal-stops, appeals-open, appeals-lost, kept-when,"),
         ({"appeal-stops": "nothing"}, "cannot be “nothing”. It is everything or what-depends-on-it."),
         ({"appeal-window": "soon"}, "appeal-window cannot be “soon”. It is 0 or N."),
+        ({"appeals-open": "0"}, "appeals-open cannot be “0”. It is 3 or N."),
+        ({"appeals-lost": "-1"}, "appeals-lost cannot be “-1”. It is 3 or N."),
         ({"appeal-window": "-1"}, "appeal-window cannot be “-1”. It is 0 or N."),
     ],
 )

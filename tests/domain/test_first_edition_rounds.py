@@ -227,7 +227,7 @@ def test_a_mammoth_on_a_winter_that_is_shuffled_back_counts_too() -> None:
     for _ in range(200):
         if scene.state.round == 2:
             break
-        scene.when(PassDeadline(player=scene.owed[0].player))
+        scene.when(PassDeadline(player=scene.owed[0].player, question=scene.state.question))
     moved = scene.of(f.ThreatMoved)
     assert [(fact.icons, fact.threat) for fact in moved] == [(1, 2), (3, 8)]
     assert "1E-WEST-3" in moved[0].rules
@@ -1085,7 +1085,7 @@ def test_an_order_that_is_gone_collects_nothing() -> None:
     for _ in range(20):
         if scene.state.phase != "action":
             break
-        scene.when(PassDeadline(player=scene.owed[0].player))
+        scene.when(PassDeadline(player=scene.owed[0].player, question=scene.state.question))
     # Tyrell collects 1 on land without a crown; Stark's order in Riverrun was raided.
     assert (scene.state.power[STARK], scene.state.power[TYRELL]) == (5, 6)
 

@@ -507,7 +507,7 @@ def test_a_redraw_leaves_the_wildling_card_on_the_table() -> None:
         book = Book()
         book.take(place.fork(whole=True))
         top = book.now.hidden.decks["wildling"][0]
-        book.take(PassDeadline(player=book.now.awaited[0].player))
+        book.take(PassDeadline(player=book.now.awaited[0].player, question=book.now.question))
         book.rewind(1, seed="0d" * 32, causal=False)
         assert book.now.awaited == book.states[1].awaited
         assert book.now.hidden.decks["wildling"][0] == top

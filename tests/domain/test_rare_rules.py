@@ -200,10 +200,10 @@ def test_a_missed_deadline_takes_the_default_of_its_kind() -> None:
     scene = given(board, step="westeros", decks=decks, threat=0, power_tokens={"white-harbor": STARK})
     if scene.owed[0].kind == "reconcile-supply":
         assert "2E-DP-40" in scene.owed[0].rules
-        scene.when(PassDeadline(player=STARK))
+        scene.when(PassDeadline(player=STARK, question=scene.state.question))
     planning = given({"winterfell": "stark: footman", "karhold": "stark: footman"}, step="planning")
     assert "2E-DP-42" in planning.owed[0].rules
-    planning.when(PassDeadline(player=STARK)).citing("2E-GEN-19")
+    planning.when(PassDeadline(player=STARK, question=planning.state.question)).citing("2E-GEN-19")
     placed = {area: order.token for area, order in planning.state.orders.items()}
     assert placed == {"karhold": "defense-plus-1-a", "winterfell": "defense-plus-1-b"}
 

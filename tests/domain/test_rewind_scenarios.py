@@ -47,7 +47,7 @@ def settle(book: Book, what: str, struck: int) -> tuple[int, int]:
         decision = THRONES.decisions(book.now)[0]
         old = [answer_at(book, given) for given in said]
         again = next((one for one in old if one.kind == decision.kind and fits(decision, one)), None)
-        book.take(again or PassDeadline(player=decision.player))
+        book.take(again or PassDeadline(player=decision.player, question=book.now.question))
     for entry in range(first, book.version + 1):
         rereading(book, entry)
     book.check(first=first)
@@ -286,7 +286,7 @@ def test_drafts_and_missed_deadlines_are_taken_up_again() -> None:
     options = THRONES.decisions(book.now)[0]
     some = dict(list(options.default.orders.items())[:1])
     book.take(c.AssignOrders(house, some, draft=True))
-    book.take(msgspec.convert({"kind": "pass-deadline", "player": house}, THRONES.command_type))
+    book.take(PassDeadline(player=house, question=book.now.question))
     other = book.now.awaited[0].player
     book.take(c.AssignOrders(other, {}, draft=True))
     before = book.now

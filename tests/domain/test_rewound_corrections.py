@@ -186,7 +186,7 @@ def test_an_answer_asked_anew_holds_a_correction_back_and_what_follows_it() -> N
     for _ in range(12):
         if not any(one.entry == entry + 1 for one in book.now.docket.pending):
             break
-        book.take(PassDeadline(player=THRONES.decisions(book.now)[0].player))
+        book.take(PassDeadline(player=THRONES.decisions(book.now)[0].player, question=book.now.question))
     found = [one for n in range(entry + 3, book.version + 1) for one in offered(book.facts(n))]
     assert len(found) == 1
     book.check(first=entry + 1)

@@ -90,7 +90,8 @@ def test_junk_put_into_the_inbox_by_other_hands_is_refused_too(store: Store) -> 
 def test_the_arbiter_and_the_clock_speak_for_anybody(store: Store) -> None:
     new_game(store)
     for cause in ("deadline", "arbiter"):
-        store.submit("toy-1", submission(toy.PassDeadline(player="red"), seat=None, cause=cause, at=AT))
+        passed = toy.PassDeadline(player="red", question=0)
+        store.submit("toy-1", submission(passed, seat=None, cause=cause, at=AT))
     adjudicate(store, JUDGE, "toy-1")
     assert _verdicts(store) == ["accepted", "accepted", "not-awaited"]
 

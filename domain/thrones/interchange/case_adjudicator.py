@@ -103,7 +103,7 @@ class CaseAdjudicator:
 
     def _command(self, request: Act | Pass, state: State) -> Command:
         if isinstance(request, Pass):
-            return PassDeadline(player=request.house)
+            return PassDeadline(player=request.house, question=state.question)
         answer = request.text if request.answer is None else request.answer
         return read_answer(state, answer)
 

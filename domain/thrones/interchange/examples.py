@@ -859,7 +859,7 @@ class Example:
         if not owed:
             raise Disagreement("nobody is asked any more")
         self.notes.append(f"default: {owed[0].player} {owed[0].kind}")
-        self.rule(PassDeadline(player=owed[0].player))
+        self.rule(PassDeadline(player=owed[0].player, question=self.state.question))
 
     def _run_on(self) -> None:
         """A combat whose outcome is expected goes on to its end by defaults."""

@@ -372,9 +372,11 @@ class Desk:
     def read_letter(self, game: str, caller: Caller, text: str, seen: int | None = None) -> HouseAnswer:
         """The one answer that a letter of a seat gives, read with what the seat owed at version ``seen``.
 
-        Raises NotationError.
+        Raises NotationError, and Refusal before the game has begun.
         """
         state: State = self.line(game, seen).state
+        if not state.charter.edition:
+            raise Refusal("not-started")
         house = self.house_of(state, caller)
         mine = tuple(one for one in THRONES.decisions(state, replaceable=True) if one.player == house)
         lines = split_letter(text)

@@ -138,6 +138,8 @@ class Letter:
         caller = self.authorise(self.game, self.seat, self.token)
         position = self.desk.line(self.game)
         state: State = position.state
+        if not state.charter.edition:
+            raise Refusal("not-started")
         if line.text.lstrip().startswith("{"):
             house, raw, text = self._structured(line, state, caller)
         else:
@@ -216,8 +218,6 @@ def _for(house: str, state: State) -> Caller:
     seats = {played: seat for seat, played in sorted(state.charter.seats.items())}
     if house in seats:
         return Caller("seat", seats[house])
-    if not seats:
-        raise Refusal("not-started")
     edition = edition_of(state.charter)
     known = edition.houses
     if house in known:

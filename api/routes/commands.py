@@ -38,6 +38,9 @@ from events.errors import StoreAway
 
 router = APIRouter()
 
+BEGIN_SECONDS = 5.0
+"""How long a letter may wait for the first entry of its game."""
+
 _INBOX = re.compile(r"[1-9][0-9]{0,8}-0")
 
 
@@ -58,7 +61,7 @@ class _Sent(msgspec.Struct, frozen=True):
         gives={200: wire.Submitted, 201: wire.Submitted, 202: wire.Submitted},
         token="of a seat, the organiser or the operator",
         headers=(KEY, PREFER, IF_MATCH, SEEN),
-        fails=(400, 401, 403, 404, 409, 413, 415, 422),
+        fails=(400, 401, 403, 404, 409, 413, 415, 422, 503),
     ),
 )
 async def send_command(request: Request, game: str, seen: int | None = None) -> Response:
@@ -92,6 +95,7 @@ async def _read(request: Request, game: str, caller: Caller, key: str, seen: int
     if kind == "text/plain":
         needing(caller, ("seat",), "a seat")
         letter = _text(await body_of(request, MOST_LETTER_BYTES))
+        await _begun(request, game)
         return await run_in_threadpool(_letter, desk, game, caller, letter, key, seen)
     if kind != wire.JSON and not kind.endswith("+json"):
         raise Edge(
@@ -104,6 +108,16 @@ async def _read(request: Request, game: str, caller: Caller, key: str, seen: int
         return _Sent(body, "command", seen)
     command = wire.strictly(value, wire.OrganiserCommand)
     return _Sent(body, "deadline" if isinstance(command, wire.MissedDeadline) else "arbiter", seen)
+
+
+async def _begun(request: Request, game: str) -> None:
+    """A letter is read with what the game asks. One that comes right behind the game's creation waits for its begin."""
+    if await run_in_threadpool(desk_of(request).store.version, game):
+        return
+    if await watch_of(request).reached(game, 1, BEGIN_SECONDS):
+        return
+    detail = "The game is created, and its first ruling is still to come. Send the letter again in a moment."
+    raise Edge(503, "not-begun", detail, {"Retry-After": "2"})
 
 
 def _text(body: bytes) -> str:

@@ -31,6 +31,7 @@ from events.notes import read_receipt
 from events.store import Store
 from tests.api.serving import OPERATOR, SIGNER, Place, Table, ruling, serving, sit_down, store_of
 from worker import log
+from worker.adjudicate import adjudicate
 
 PROBLEM = "application/problem+json"
 
@@ -188,7 +189,7 @@ def test_without_a_preference_the_answer_is_202_and_the_place_of_the_ruling(tabl
 def test_what_is_not_ruled_on_in_time_is_taken_in_all_the_same(quiet: Place) -> None:
     with httpx.Client(base_url=quiet.url, timeout=60) as client:
         table = sit_down(quiet, client, wait=None)
-        answer = table.send("organiser", {"kind": "pass-deadline", "player": "stark", "question": 1}, wait=1)
+        answer = table.send("organiser", {"kind": "pass-deadline", "player": "stark", "question": 0}, wait=1)
         assert answer.status_code == 202
         assert "preference-applied" not in answer.headers
         told = table.http.get(answer.headers["location"])
@@ -533,12 +534,12 @@ def test_whatever_can_be_read_is_ruled_on_and_the_game_goes_on(table: Table, sai
 
 
 def test_the_organiser_passes_deadlines_and_nothing_else_of_the_players(table: Table) -> None:
-    answer = table.send("organiser", {"kind": "pass-deadline", "player": "stark", "question": 1})
+    answer = table.send("organiser", {"kind": "pass-deadline", "player": "stark", "question": 0})
     assert answer.status_code == 201
     assert answer.json()["ruling"]["cause"] == "deadline"
     assert "deadline missed" in answer.json()["ruling"]["sentences"][0]
     check_problem(
-        table.send("organiser", {"kind": "pass-deadline", "player": "stark", "question": 1}), 409, "not-awaited"
+        table.send("organiser", {"kind": "pass-deadline", "player": "stark", "question": 0}), 409, "not-awaited"
     )
     problem = check_problem(table.send("organiser", orders(table, "lannister")), 422, "wrong-shape")
     assert problem["params"]["at"] == "$.kind"
@@ -876,3 +877,36 @@ def test_every_kind_of_options_is_described() -> None:
             yield from below(one)
 
     assert set(below(Options)) == set(wire.AnyOptions.__args__)
+
+
+def test_a_letter_before_the_first_ruling_waits_for_it_or_is_told_why(
+    quiet: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("api.routes.commands.BEGIN_SECONDS", 0.2)
+    with httpx.Client(base_url=quiet.url, timeout=60) as client:
+        table = sit_down(quiet, client, wait=None)
+        told = check_problem(table.send("stark", "orders winterfell march+1", wait=None), 503, "not-begun")
+        assert "Retry-After" in table.send("stark", "orders winterfell march+1", wait=None).headers
+        assert "created" in told["detail"]
+        monkeypatch.setattr("api.routes.commands.BEGIN_SECONDS", 60.0)
+        with ThreadPoolExecutor(1) as beside:
+            waits = beside.submit(table.send, "stark", "orders winterfell march+1", wait=None)
+            adjudicate(quiet.desk.store, quiet.desk.judge, table.game)
+            assert waits.result().status_code == 202
+
+
+def test_whatever_can_be_read_answers_sensibly_before_the_first_ruling(quiet: Place) -> None:
+    with httpx.Client(base_url=quiet.url, timeout=60) as client:
+        table = sit_down(quiet, client, wait=None)
+        routes = [one for _, routers in GROUPS for router in routers for one in router.routes]
+        gets = [one.path for one in routes if "GET" in one.methods and one.path.startswith("/games/{game}")]
+        assert len(gets) > 15
+        fills = {"{inbox}": "1-0", "{seq}": "1", "{number}": "1", "{name}": "a", "{seat}": "stark"}
+        for path in gets:
+            if path.endswith("/events"):
+                continue
+            for sign, value in fills.items():
+                path = path.replace(sign, value)
+            for who in ("stark", "organiser", "operator", None):
+                answer = table.get(path.removeprefix("/games/{game}"), who)
+                assert answer.status_code < 500, (path, who, answer.text)

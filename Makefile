@@ -18,7 +18,7 @@ KILLS ?= 200
 
 ## help: this list
 help:
-	@sed -n 's/^## \([a-z]*\): /  make \1\t/p' Makefile | expand -t 16
+	@sed -n 's/^## \([a-z-]*\): /  make \1\t/p' Makefile | expand -t 16
 
 ## run: play the example game through a server of its own and keep it listening (PORT=8642)
 run: env
@@ -27,6 +27,10 @@ run: env
 ## test: all checks and all tests, with coverage
 test: check
 	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term $(ARGS)
+
+## test-all: as test, with the large tests at full size; run it before a release
+test-all: check
+	ROOKERY_TESTS=all $(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term $(ARGS)
 
 ## check: format, lint, types, and the arrows between the packages; changes nothing
 check: env
@@ -44,10 +48,11 @@ format: env
 bench: env
 	$(BIN)/python -m tests.bench
 
-## fuzz: whole random games with every property checked (GAMES=1000)
+## fuzz: whole random games with every property checked (GAMES=1000), and other examples for every property
 fuzz: env
 	$(BIN)/python -m tests.fuzz --games $(GAMES)
 	$(BIN)/python -m tests.fuzz --games $(GAMES) --variations
+	$(BIN)/python -m pytest -q -n $(WORKERS) --hypothesis-profile=explore -m hypothesis
 
 ## kills: kill -9 at random over all processes while bots play (KILLS=200)
 kills: env
@@ -102,4 +107,4 @@ clean:
 	rm -rf .venv .lock .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find api domain events worker tests -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
-.PHONY: help run test check format bench fuzz kills mutants env lock clean
+.PHONY: help run test test-all check format bench fuzz kills mutants env lock clean

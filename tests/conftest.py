@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
 import structlog
 
@@ -22,6 +23,12 @@ __all__ = [
     "pytest_sessionfinish",
     "pytest_testnodedown",
 ]
+
+
+hypothesis.settings.register_profile("usual", derandomize=True, database=None, deadline=None)
+hypothesis.settings.register_profile("explore", database=None, deadline=None, max_examples=1000, print_blob=True)
+# `make test` is the same every time. `make fuzz` explores: there --hypothesis-profile says so, and comes after this.
+hypothesis.settings.load_profile("usual")
 
 
 def pytest_configure(config: pytest.Config) -> None:

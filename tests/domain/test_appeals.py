@@ -41,10 +41,13 @@ from tests.domain.games import spec
 from tests.domain.rereading import rests_on
 from tests.domain.rewinds import Book, Offers, book_of, entries_with, played, with_
 from tests.domain.test_rewind_properties import raw
+from tests.sizes import sized
 
 pytestmark = pytest.mark.slow
 
 GAMES = (*range(6), 33, 86)
+ROUNDS = sized(4, 12)
+"""How many appeals are tried in each game."""
 MOST = 14
 """How many answers are tried while an appeal is open."""
 
@@ -151,7 +154,7 @@ def test_what_is_taken_rests_on_nothing_that_the_appealed_entry_has_led_to() -> 
     taken_at_all, refused_at_all, put_back_at_all = Counter[str](), Counter[str](), 0
     for number in GAMES:
         chance = random.Random(f"appeals/{number}")
-        for _ in range(12):
+        for _ in range(ROUNDS):
             book, against = appealed(number, chance)
             first = book.version
             taken, refused = go_on(book, chance)
@@ -173,8 +176,8 @@ def test_what_is_taken_rests_on_nothing_that_the_appealed_entry_has_led_to() -> 
             refused_at_all.update(THRONES.decisions(book.now)[0].kind for _ in refused)
             book.check(first=first)
     print(f"taken {dict(taken_at_all)}, refused {dict(refused_at_all)}, put back {put_back_at_all}")
-    assert taken_at_all.total() > 150 and refused_at_all.total() > 150 and put_back_at_all > 100
-    assert {"march", "assign-orders", "influence-bid", "house-card"} <= taken_at_all.keys()
+    assert min(taken_at_all.total(), refused_at_all.total(), put_back_at_all) > len(GAMES) * ROUNDS / 2
+    assert {"march", "assign-orders"} <= taken_at_all.keys()
 
 
 def undoings(book: Book, entry: int) -> list[Fact]:
@@ -195,7 +198,7 @@ def test_whatever_the_arbiter_then_corrects_of_the_entry_what_was_taken_is_not_a
     kept = corrected = 0
     for number in GAMES:
         chance = random.Random(f"undone/{number}")
-        for _ in range(12):
+        for _ in range(ROUNDS):
             book, against = appealed(number, chance, undoings)
             filed = book.version
             go_on(book, chance)
@@ -214,7 +217,7 @@ def test_whatever_the_arbiter_then_corrects_of_the_entry_what_was_taken_is_not_a
             assert all(one.kept for one in late), (number, against, [one for one in late if not one.kept])
             book.check(first=book.version)
     print(f"{corrected} corrections, {kept} of the answers given during the appeal kept at once")
-    assert corrected > 20 and kept > 20
+    assert min(corrected, kept) > len(GAMES) * ROUNDS / 6
 
 
 def test_a_question_says_that_it_waits_and_why_and_only_then_it_is_refused() -> None:

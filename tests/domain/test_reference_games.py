@@ -15,8 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from domain.thrones.interchange.traces import EXPLANATIONS, Report, replay
+from domain.thrones.interchange.trace_position import differences
+from domain.thrones.interchange.traces import EXPLANATIONS, Moment, Report, explanation, replay
+from domain.thrones.ruleset import THRONES
 
 pytestmark = pytest.mark.slow
 
@@ -145,3 +148,63 @@ if FILES:
         assert report.taken_over == 1
         assert [one.what for one in report.differences if "not fit" in one.what] == ["an answer that does not fit"]
         assert not report.unexplained
+
+    def inserted(path: Path, before: int, *made_up: dict[str, Any]) -> dict[str, Any]:
+        """A reference game with steps put in before the one at an index; numbers behind them count on."""
+        other = copy.deepcopy(trace(path))
+        at = other["steps"][before]["n"]
+        by = len(made_up)
+        for step in other["steps"][before:]:
+            step["n"] += by
+        for one in other["checkpoints"]:
+            one["after"] += by * (one["after"] >= at)
+        for one in other["notes"]:
+            one["n"] += by * (one["n"] >= at)
+        other["steps"][before:before] = [{**one, "n": at + number} for number, one in enumerate(made_up)]
+        return other
+
+    def test_an_order_that_goes_anyway_is_asked_about_by_the_recording_alone() -> None:
+        path = FILES[0]
+        end = next(n for n, step in enumerate(trace(path)["steps"]) if step["kind"] == "combat-result") + 1
+        asked = {"kind": "card-ability", "house": "lannister", "auto": False, "ability": "cersei-order"}
+        report = replay(inserted(path, end, {**asked, "answer": {"use": False}}), "made up")
+        assert not report.unexplained and not report.unused
+        assert {one.explained for one in report.differences} >= {"no-order-left"}
+        assert replay(inserted(path, end, {**asked, "answer": {"use": True, "area": "pyke"}}), "made up").unused
+
+    def test_the_tides_cards_of_a_combat_that_was_not_fought_are_not_drawn_later() -> None:
+        path = next(one for one in FILES if "tides" in one.name)
+        first = next(one["after"] for one in trace(path)["checkpoints"] if one["label"] == "raids-end")
+        drawn = next(step for step in trace(path)["steps"] if step["kind"] == "tides-draw")
+        skipped = {key: value for key, value in drawn.items() if key != "n"}
+        cards = [f"{card}" for card in reversed(drawn["draws"][0]["drawn"])]
+        skipped["draws"] = [{**drawn["draws"][0], "drawn": cards}]
+        at = next(n for n, step in enumerate(trace(path)["steps"]) if step["n"] == first)
+        assert not replay(inserted(path, at, skipped), "made up").unexplained
+
+    def test_castles_are_compared_up_to_seven() -> None:
+        assert not list(differences({"castles": {"stark": 7}}, {"castles": {"stark": 9}}))
+        assert list(differences({"castles": {"stark": 6}}, {"castles": {"stark": 7}}))
+
+    def test_knights_that_become_footmen_without_a_word_are_counted() -> None:
+        """Where more Knights than Footmen are left only those destroyed are answered; the others follow from them."""
+        tried = 0
+        for path in FILES:
+            steps = [one for one in trace(path)["steps"] if one["kind"] == "crow-killers-degrade"]
+            halves = {(one["house"], one["answer"]["part"]) for one in steps}
+            for house in {one for one, _ in halves if {(one, "replace"), (one, "destroy")} <= halves}:
+                other = copy.deepcopy(trace(path))
+                for step in other["steps"]:
+                    if step["kind"] == "crow-killers-degrade" and step["house"] == house:
+                        step["auto"] = step["answer"]["part"] == "replace"
+                        step["kind"] += "-unsaid" if step["auto"] else ""
+                assert not replay(other, "made up").unexplained
+                tried += 1
+        assert tried
+
+    @pytest.mark.parametrize(("area", "known"), [("port-of-pyke", "won-at-once"), ("pyke", "")])
+    def test_ships_that_the_recording_asks_for_before_a_win_without_combat_are_known(area: str, known: str) -> None:
+        won = replace(THRONES.blank(), winner="stark", step="march")
+        ships = ("units", {area: {"house": "greyjoy", "ship": 1}}, {area: None})
+        assert won.is_over
+        assert explanation(Moment(won, "game-end", (), [ships])) == known

@@ -13,6 +13,9 @@ from domain.thrones.pieces import BLADE, Units, is_routed, routed, unit_type
 from domain.thrones.procedures.victory import standing
 from domain.thrones.state import Force, PlacedOrder, State
 
+VICTORY_AREAS = 7
+"""The recordings count Castles beyond the seven of the second edition's victory track on (2E-VIC-1)."""
+
 
 def _force(units: Units) -> dict[str, Any]:
     force: dict[str, Any] = {unit: count for unit, count in sorted(units.items()) if not is_routed(unit)}
@@ -62,6 +65,8 @@ def _plain(token: str) -> str:
 def _normal(key: str, value: Any, ignore_routed: bool) -> Any:
     if key == "orders":
         return {area: _plain(token) for area, token in value.items()}
+    if key == "castles":
+        return {house: min(areas, VICTORY_AREAS) for house, areas in value.items()}
     if key == "units" and ignore_routed:
         return {area: {**_standing(force)} for area, force in value.items()}
     if key == "decks":

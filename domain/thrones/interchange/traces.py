@@ -23,6 +23,7 @@ from domain.thrones import commands as c
 from domain.thrones import facts as f
 from domain.thrones.charter import Charter, Switches
 from domain.thrones.interchange.trace_position import differences, in_words_of_trace, taken_over
+from domain.thrones.options import Degrades
 from domain.thrones.pieces import Units, is_routed, routed
 from domain.thrones.ruleset import THRONES
 from domain.thrones.start import Start
@@ -118,6 +119,8 @@ class Replay:
         self.shown: list[Fact] = []
         self.done = False
         self.resumed: Mapping[str, Any] | None = None
+        self.tides = [step["n"] for step in self.steps if step["kind"] == "tides-draw"]
+        self.captured_before_the_combat = False
 
     # Driving
 
@@ -194,6 +197,7 @@ class Replay:
             self.state = after
 
     def _answer_one(self) -> None:
+        self._leave_out_tides()
         decisions = THRONES.decisions(self.state)
         for decision in decisions:
             answer = self._recorded(decision)
@@ -205,6 +209,15 @@ class Replay:
                 raise Stuck(f"{answer} refused: {refusal}") from refusal
             return
         raise Stuck(f"no recorded answer to {[(one.player, one.kind) for one in decisions]}")
+
+    def _leave_out_tides(self) -> None:
+        """A combat that was skipped after a difference leaves its Tides cards in the recording; nobody draws them."""
+        stated = self.state.hidden.stated
+        waiting, left = stated.get("tides", ()), sum(number > self.floor for number in self.tides)
+        if len(waiting) > left:
+            kept = {deck: cards for deck, cards in stated.items() if deck != "tides"}
+            kept |= {"tides": waiting[len(waiting) - left :]} if left else {}
+            self.state = replace(self.state, hidden=replace(self.state.hidden, stated=kept))
 
     # Recorded answers
 
@@ -237,6 +250,8 @@ class Replay:
             self._compare(label, before if round_end or label == "round-end" else after)
         if isinstance(fact, Answered | AnswerSealed) and self.forced(fact):
             self._use_forced(fact.answer)
+        if isinstance(fact, f.UnitsDestroyed) and before.march is not None and "2E-PRT-13" in fact.rules:
+            self.captured_before_the_combat = True
         if isinstance(fact, f.RetreatOffered):
             self._compare_retreat(fact.house, fact.areas)
         elif isinstance(fact, f.UnitsReturned) and fact.routed:
@@ -296,6 +311,7 @@ class Replay:
             self.used.update(step["n"] for step in self.steps[self.floor : after])
         self.reached += 1
         self.floor = after
+        self.captured_before_the_combat = False
 
     def _compare_position(self, label: str, state: State, checkpoint: Mapping[str, Any]) -> None:
         ours = in_words_of_trace(state, THRONES.rules_of(state).edition)
@@ -316,9 +332,13 @@ class Replay:
             self.resumed = checkpoint
 
     def _notes(self) -> tuple[str, ...]:
-        """Codes that the recording notes between the last checkpoint and the next."""
+        """Codes that the recording notes between the last checkpoint and the next.
+
+        It does not note a port that an uncontested move of a march takes which also fights.
+        """
         end = self.checkpoints[self.reached]["after"] if self.reached < len(self.checkpoints) else len(self.steps)
-        return tuple(code for number, code in sorted(self.notes.items()) if self.floor < number <= end)
+        unsaid = (CAPTURED_LATE,) if self.captured_before_the_combat else ()
+        return (*unsaid, *(code for number, code in sorted(self.notes.items()) if self.floor < number <= end))
 
     def _noted(self) -> str:
         """The known difference that the recording notes between the last checkpoint and the next, if there is one."""
@@ -386,6 +406,8 @@ class Replay:
         for step in left:
             if by_areas and step["n"] > ended_behind:
                 self._differ("asked after the end", None, step["kind"], step["n"], explained="won-at-once")
+            elif step["kind"] == "card-ability" and _removes_nothing(step):
+                self._differ("an order that goes anyway", None, "cersei-order", step["n"], explained="no-order-left")
             else:
                 report.unused.append(step)
 
@@ -423,16 +445,16 @@ class Moment(msgspec.Struct, frozen=True):
 def _won_in_the_clean_up(moment: Moment) -> bool:
     """The game ended with the units in place: ports, orders and cards come later (2E-VIC-2, 2E-CTL-16, 2E-CUP-5)."""
     combat, state = moment.state.combat, moment.state
-    if not state.is_over or combat is None or combat.winner is None:
-        return state.is_over and moment.keys() <= {"orders"}
-    cards = moment.areas("hands") | moment.areas("discards")
     ports = all(area.startswith("port-") for area in moment.areas("units"))
+    if not state.is_over or combat is None or combat.winner is None:
+        return state.is_over and moment.keys() <= {"orders", "units"} and ports
+    cards = moment.areas("hands") | moment.areas("discards")
     return moment.keys() <= {"orders", "hands", "discards", "units"} and cards <= set(combat.combatants) and ports
 
 
 def _ports_taken_at_once(moment: Moment) -> bool:
     """The ports of an area left behind changed hands before the combat, not after it (2E-CTL-16)."""
-    noted = "port-captured-only-after-the-combat" in moment.notes
+    noted = CAPTURED_LATE in moment.notes
     return noted and moment.keys() <= ON_THE_BOARD
 
 
@@ -445,9 +467,11 @@ def _skull_spared_routed(moment: Moment) -> bool:
 ON_THE_BOARD = frozenset({"units", "orders", "garrisons", "power_tokens", "power_pool", "castles", "land_areas"})
 """What a combat may leave different when Ships in a port changed hands before it: a Support order less."""
 
+CAPTURED_LATE = "port-captured-only-after-the-combat"
+
 NOTED = {
     "seven-areas-before-the-combat": "moment-of-control",
-    "port-captured-only-after-the-combat": "moment-of-control",
+    CAPTURED_LATE: "moment-of-control",
     "skull-destroys-a-routed-unit": "skull-hits-routed",
 }
 """Codes of a recording's own notes that can change what follows up to the next checkpoint."""
@@ -459,9 +483,15 @@ EXPLANATIONS: dict[str, tuple[str, int, Callable[[Moment], bool] | None]] = {
     "won-at-once": ("2E-VIC-2", 6, _won_in_the_clean_up),
     "moment-of-control": ("2E-CTL-16", 6, _ports_taken_at_once),
     "skull-hits-routed": ("2E-TOB-10", 7, _skull_spared_routed),
+    "no-order-left": ("2E-HCL-7", 10, None),
 }
 """Known deliberate differences: the rule that we follow, their number in the notes on reference games, and
 the test of a compared moment (None: told by the recording's own words where it is met)."""
+
+
+def _removes_nothing(step: Step) -> bool:
+    """Whether an answer says that the loser keeps his orders; he has none but those that the combat removes anyway."""
+    return step["ability"] == "cersei-order" and step["answer"]["use"] is False
 
 
 def explanation(moment: Moment) -> str:
@@ -648,9 +678,7 @@ def _capture(replay: Replay, decision: Decision[Any]) -> Answer | None:
 
 
 def _consolidate(replay: Replay, decision: Decision[Any]) -> Answer | None:
-    step = replay._take("consolidate", decision.player, lambda one: not one["auto"]) or replay._take(
-        "consolidate", decision.player
-    )
+    step = replay._take("consolidate", decision.player)  # in the sequence of the recording, which may matter (2E-CP-10)
     return None if step is None else _with(decision, area=step["answer"]["area"], use=step["answer"]["use"])
 
 
@@ -694,7 +722,24 @@ def _degrade(replay: Replay, decision: Decision[Any]) -> Answer | None:
     while step := replay._take("crow-killers-degrade", decision.player):
         parts[step["answer"]["part"]] = _chosen(step["answer"]["units"])
         found = True
-    return _with(decision, replaced=parts["replace"], destroyed=parts["destroy"]) if found else None
+    if not found:
+        return None
+    options = decision.options
+    assert isinstance(options, Degrades)
+    if options.replaced and not parts["replace"]:
+        # Where only what is destroyed was asked, every other Knight becomes a Footman without a word.
+        parts["replace"] = _others(options.knights, parts["destroy"])
+    return _with(decision, replaced=parts["replace"], destroyed=parts["destroy"])
+
+
+def _others(units: c.Chosen, taken: c.Chosen) -> c.Chosen:
+    """What is left of units by area."""
+    left = {
+        area: {unit: count - taken.get(area, {}).get(unit, 0) for unit, count in counts.items()}
+        for area, counts in units.items()
+    }
+    kept = {area: {unit: count for unit, count in counts.items() if count} for area, counts in left.items()}
+    return {area: counts for area, counts in kept.items() if counts}
 
 
 def _discard(replay: Replay, decision: Decision[Any]) -> Answer | None:

@@ -80,7 +80,7 @@ def with_expectation(case: Case, excluded: Excluded) -> Case:
 def test_every_ruling_has_a_case() -> None:
     files = sorted((HERE / "cases/sources").glob("rulings-*.jsonl"))
     rulings = [json.loads(line)["id"] for path in files for line in path.read_text().splitlines()]
-    assert sorted(rulings) == sorted({path.stem[:4] for path in CASES})
+    assert sorted(rulings) == sorted({path.stem[:4] for path in CASES if path.stem.startswith("C")})
 
 
 def test_files_that_are_no_worked_examples_are_told() -> None:

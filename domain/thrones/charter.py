@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 from domain.kernel.shared import SharedSeed
 from domain.thrones.pieces import HouseId
 
-ENGINE = "1"
+ENGINE = "2"
 """Version of the rules engine. A change that would rule differently on a recorded command raises it."""
 
 

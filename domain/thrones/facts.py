@@ -490,7 +490,8 @@ class Line(msgspec.Struct, frozen=True, omit_defaults=True):
 class StrengthCounted(Fact, frozen=True, tag=True):
     """The strength of one side at one moment of a combat or against a neutral force.
 
-    ``stage`` is initial, known (before the Blade), final or neutral. ``total`` is the sum of the lines, not below 0.
+    ``stage`` is initial, known (before the Blade), final or neutral. ``total`` is the sum of the lines;
+    only a final strength below 0 counts as 0, and only by the second edition's book (2E-CBT-27, 1E-BAT-8).
     """
 
     stage: Literal["initial", "known", "final", "neutral"]

@@ -32,6 +32,11 @@ OUTCOMES = {
 NUMBERS = ("no", "a", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
+def in_words(number: int) -> str:
+    """A number in words, where they are short: a charter's own tables have larger ones than the books."""
+    return NUMBERS[number] if 0 <= number < len(NUMBERS) else str(number)
+
+
 class Prose:
     """Sentences with the names that an edition prints."""
 
@@ -82,15 +87,15 @@ class Prose:
             lying = "routed " if unit.startswith("routed-") else ""
             word = unit.removeprefix("routed-").replace("-", " ").title()
             plural = word.replace("Footman", "Footmen") if "Footman" in word else word + "s"
-            parts.append(f"{NUMBERS[count]} {lying}{word if count == 1 else plural}")
+            parts.append(f"{in_words(count)} {lying}{word if count == 1 else plural}")
         return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1] if parts else "no units"
 
     def order(self, token: str) -> str:
         """An order token in words."""
         order = self.edition.tokens[token]
-        number = {("march", -1): " -1", ("march", 1): " +1", ("defense", 1): " +1", ("defense", 2): " +2"}
+        number = f" {order.modifier:+d}" if order.type in ("march", "defense") and order.modifier else ""
         kind = "Consolidate Power" if order.type == "consolidate" else order.type.title()
-        return f"{'special ' if order.star else ''}{kind}{number.get((order.type, order.modifier), '')}"
+        return f"{'special ' if order.star else ''}{kind}{number}"
 
     def amounts(self, amounts: Mapping[str, int]) -> str:
         return ", ".join(f"{self.name(house)} {number}" for house, number in amounts.items())
@@ -176,9 +181,10 @@ def _agreed(p: Prose, charter: Charter, what: str) -> str:
 
 
 def _won(p: Prose, x: f.GameWon) -> str:
-    areas = next((one.castles for one in x.ranking if one.house == x.winner), 7)
+    areas = next((one.castles for one in x.ranking if one.house == x.winner), None)
     several = p.edition.areas_that_win[1]
-    why = f"controls {NUMBERS[areas]} {several}" if x.reason == "areas" else "leads after the last round"
+    number = "enough" if areas is None else in_words(areas)
+    why = f"controls {number} {several}" if x.reason == "areas" else "leads after the last round"
     return f"{p.name(x.winner)} {why} and wins."
 
 

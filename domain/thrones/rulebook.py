@@ -17,7 +17,7 @@ _IDENTIFIER = re.compile(r"[0-9]E-[A-Z]+-[0-9]+")
 _HEADING = re.compile(r"##+ (?P<title>.+)")
 _PARAGRAPH = re.compile(rf"\*\*(?P<id>{_IDENTIFIER.pattern})\*\* — (?P<text>.+)")
 _ITEM = re.compile(
-    rf"- \*\*(?P<id>{_IDENTIFIER.pattern})\*\* (?P<text>.+?)(?: \[(?P<sources>[^\]]+)\])?$", re.MULTILINE
+    rf"- \*\*(?P<id>{_IDENTIFIER.pattern})\*\* (?P<text>.+?)(?: \[(?P<sources>[^\]]+)\]\.?)?$", re.MULTILINE
 )
 _ROW = re.compile(rf"\| (?:\*\*)?(?P<id>{_IDENTIFIER.pattern})(?:\*\*)? \| (?P<text>.+) \|")
 _SOURCE = re.compile(r"\s*\*Source:\* (?P<sources>.+)")

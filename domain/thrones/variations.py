@@ -178,7 +178,7 @@ VARIATIONS: tuple[Variation, ...] = (
         "combat",
         "the small print of battle",
         {
-            "second": "strength is never below 0; the routed die before casualties are taken",
+            "second": "a final strength below 0 counts as 0; the routed die before casualties are taken",
             "first": "strength may fall below 0; the routed are no casualties and die when they must retreat",
         },
         topics=("CBT", "CAS", "RET", "CUP"),

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from domain.kernel.arbiter import Correct, Rewind
+from domain.thrones.charter import ENGINE
 from events.embedded import Embedded
 from events.envelope import encode
 from events.verify import verify_store
@@ -139,7 +140,7 @@ ROUTES: tuple[tuple[str, Any], ...] = (
     ("correct/plan", {"facts": [POWER]}),
     ("correct", {"facts": [POWER], "reason": "because"}),
     ("rule-on-appeal", {"appeal": 1, "outcome": "declined", "opinion": "no"}),
-    ("amend", {"engine": "thrones/1", "reason": "because"}),
+    ("amend", {"engine": f"thrones/{ENGINE}", "reason": "because"}),
 )
 
 
@@ -350,7 +351,7 @@ def test_entries_that_change_nothing_keep_no_arbiter_from_acting(court: Court) -
 
 def test_the_organiser_may_amend(court: Court) -> None:
     organiser = court.table.bearer("organiser")["Authorization"].removeprefix("Bearer ")
-    done = court.post("amend", {"engine": "thrones/1", "reason": "agreed"}, organiser)
+    done = court.post("amend", {"engine": f"thrones/{ENGINE}", "reason": "agreed"}, organiser)
     assert done.status_code == 201, done.text
     assert done.json()["ruling"]["command"]["by"] == "organiser"
 

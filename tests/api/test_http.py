@@ -22,6 +22,7 @@ from api.dependencies import MOST_LETTER_BYTES
 from api.desk import Desk
 from api.openapi import document, operations
 from domain.kernel.decision import Options
+from domain.thrones.charter import ENGINE
 from domain.thrones.editions.second import SECOND_EDITION
 from events import chain, export
 from events.embedded import Embedded
@@ -336,7 +337,7 @@ def test_rules_are_read_by_their_identifiers(http: httpx.Client) -> None:
 
 
 def test_a_healthy_server_says_so(http: httpx.Client) -> None:
-    assert http.get("/healthz").json() == {"status": "ok", "engine": "thrones/1"}
+    assert http.get("/healthz").json() == {"status": "ok", "engine": f"thrones/{ENGINE}"}
 
 
 # Events

@@ -14,6 +14,7 @@ from api.app import GROUPS, create_app
 from api.desk import Desk
 from api.openapi import operations
 from api.tokens import ORGANISER, Tokens
+from domain.thrones.charter import ENGINE
 from domain.thrones.ruleset import THRONES
 from events.ruling import Judge
 from events.store import Store
@@ -98,7 +99,7 @@ WORK: dict[str, Any] = {
     "correct/plan": {"facts": [POWER]},
     "correct": {"facts": [POWER], "reason": "because"},
     "rule-on-appeal": {"appeal": 1, "outcome": "declined", "opinion": "no"},
-    "amend": {"engine": "thrones/1", "reason": "because"},
+    "amend": {"engine": f"thrones/{ENGINE}", "reason": "because"},
     "fork": {"why": "to look", "purpose": "what if"},
     "perspective?house=lannister&why=to+look": None,
     "export?secrets=true&why=to+look": None,
@@ -145,7 +146,7 @@ def test_what_a_seat_sends_as_an_arbiters_command_is_ruled_on_and_refused(table:
         "rewind": {"to": 0, "reason": "mine", "by": "luwin"},
         "correct": {"facts": [POWER], "reason": "mine", "by": "luwin"},
         "rule-on-appeal": {"appeal": 1, "outcome": "declined", "opinion": "no", "by": "luwin"},
-        "amend": {"engine": "thrones/1", "reason": "mine", "by": "luwin"},
+        "amend": {"engine": f"thrones/{ENGINE}", "reason": "mine", "by": "luwin"},
         "read-secrets": {"who": "arbiter luwin", "what": "everything", "why": "mine"},
     }
     answer = table.ask("post", f"/v1/games/{GAME}/commands", "alice", {"kind": kind, **said[kind]})

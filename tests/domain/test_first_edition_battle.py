@@ -308,11 +308,11 @@ def test_routed_units_add_nothing_to_support() -> None:
 @pytest.mark.parametrize(
     ("variations", "order"),
     [
-        (FIRST_EDITION, [TYRELL, GREYJOY, LANNISTER, STARK]),
+        (FIRST_EDITION, [LANNISTER, STARK, TYRELL, GREYJOY]),
         (replace(FIRST_EDITION, combat="second"), [LANNISTER, STARK, TYRELL, GREYJOY]),
     ],
 )
-def test_combatants_declare_after_all_others(variations: Variations, order: list[str]) -> None:
+def test_all_declare_in_turn_order_combatants_and_others_alike(variations: Variations, order: list[str]) -> None:
     places = {"blackwater": "stark", "the-reach": "greyjoy", "highgarden": "tyrell", "lannisport": "lannister"}
     scene = first(
         LANNISTER,
@@ -731,25 +731,57 @@ def test_beaten_attackers_go_back_to_where_they_came_from_and_are_routed() -> No
     scene.citing("1E-RET-1", "1E-RET-9")
 
 
-def test_attackers_from_an_enemy_home_without_a_token_are_destroyed() -> None:
-    scene = plainly(first(LANNISTER, STARK, defending="4 knight", origin="highgarden"))
-    assert scene.at("highgarden") == ""
-    scene.citing("1E-RET-4", "1E-RET-7")
-    kept = first(LANNISTER, STARK, defending="4 knight", origin="highgarden", power_tokens={"highgarden": LANNISTER})
-    assert plainly(kept).at("highgarden") == "lannister: 2 routed-footman"
+@pytest.mark.parametrize("tokens", [{}, {"highgarden": LANNISTER}])
+def test_attackers_go_back_to_an_enemy_home_too(tokens: dict[str, str]) -> None:
+    """1E-RET-1 knows no exception; by the second edition's book they die there without a token (2E-RET-3)."""
+    scene = first(LANNISTER, STARK, defending="4 knight", origin="highgarden", power_tokens=tokens)
+    assert plainly(scene).at("highgarden") == "lannister: 2 routed-footman"
+    scene.citing("1E-RET-1")
+    other = replace(FIRST_EDITION, combat="second")
+    scene = first(LANNISTER, STARK, defending="4 knight", origin="highgarden", power_tokens=tokens, variations=other)
+    assert plainly(scene).at("highgarden") == ("lannister: 2 routed-footman" if tokens else "")
+
+
+def test_a_garrison_keeps_the_beaten_out_of_an_enemy_home() -> None:
+    """Where a table plays garrisons, an enemy home with one is not empty."""
+    for garrisons, areas in ((), {"highgarden", "lannisport"}), ((TYRELL,), {"lannisport"}):
+        scene = first(
+            LANNISTER,
+            STARK,
+            attacking="4 knight",
+            variations=replace(FIRST_EDITION, garrisons="on"),
+            garrisons=garrisons,
+            others={"the-reach": "tyrell: footman", "blackwater": "tyrell: footman"},
+        )
+        scene.fight(PLAIN, until="retreat-area")
+        assert set(scene.of(f.RetreatOffered)[0].areas) == areas
 
 
 @pytest.mark.parametrize(
     ("others", "more", "areas"),
     [
-        ({}, {}, {"blackwater", "the-reach"}),
-        ({"blackwater": "tyrell: footman"}, {}, {"the-reach"}),
-        ({"blackwater": "stark: footman"}, {}, {"blackwater", "the-reach"}),
-        ({}, {"power_tokens": {"blackwater": GREYJOY}}, {"the-reach"}),
-        ({}, {"power_tokens": {"blackwater": STARK, "highgarden": STARK}}, {"blackwater", "highgarden", "the-reach"}),
-        ({}, {"neutral": {"the-reach": 3}}, {"blackwater"}),
-        ({"sunset-sea": "stark: ship"}, {}, {"blackwater", "flints-finger", "oldtown", "the-reach"}),
-        ({"the-golden-sound": "stark: routed-ship"}, {}, {"blackwater", "riverrun", "the-reach"}),
+        ({}, {}, {"blackwater", "highgarden", "lannisport", "the-reach"}),
+        ({"highgarden": "tyrell: footman"}, {}, {"blackwater", "lannisport", "the-reach"}),
+        ({"blackwater": "tyrell: footman"}, {}, {"highgarden", "lannisport", "the-reach"}),
+        ({"blackwater": "stark: footman"}, {}, {"blackwater", "highgarden", "lannisport", "the-reach"}),
+        ({}, {"power_tokens": {"blackwater": GREYJOY}}, {"highgarden", "lannisport", "the-reach"}),
+        ({}, {"power_tokens": {"highgarden": TYRELL}}, {"blackwater", "lannisport", "the-reach"}),
+        (
+            {},
+            {"power_tokens": {"blackwater": STARK, "highgarden": STARK}},
+            {"blackwater", "highgarden", "lannisport", "the-reach"},
+        ),
+        ({}, {"neutral": {"the-reach": 3}}, {"blackwater", "highgarden", "lannisport"}),
+        (
+            {"sunset-sea": "stark: ship"},
+            {},
+            {"blackwater", "flints-finger", "highgarden", "lannisport", "oldtown", "the-reach"},
+        ),
+        (
+            {"the-golden-sound": "stark: routed-ship"},
+            {},
+            {"blackwater", "highgarden", "lannisport", "riverrun", "the-reach"},
+        ),
     ],
 )
 def test_where_defenders_may_go(others: dict[str, str], more: dict[str, Any], areas: set[str]) -> None:
@@ -760,11 +792,11 @@ def test_where_defenders_may_go(others: dict[str, str], more: dict[str, Any], ar
     scene.citing("1E-RET-2", "1E-RET-3", "1E-RET-4", "1E-RET-5")
     if len(areas) > 1:
         scene.refused(replace(scene.owed[0].default, choice=CAMP), "not-an-option", "1E-RET-3")
-        scene.refused(replace(scene.owed[0].default, choice="lannisport"), "not-an-option")
+        scene.refused(replace(scene.owed[0].default, choice="harrenhal"), "not-an-option")
 
 
 def test_defenders_without_a_way_out_are_destroyed() -> None:
-    board = {"blackwater": "tyrell: footman", "the-reach": "greyjoy: footman"}
+    board = dict.fromkeys(("blackwater", "the-reach", "highgarden", "lannisport"), "tyrell: footman")
     scene = first(LANNISTER, STARK, attacking="4 knight", others=board)
     plainly(scene).then(f.UnitsDestroyed(house=STARK, area=FIELD, units={"footman": 2}))
     scene.citing("1E-RET-7")
@@ -780,17 +812,19 @@ def test_ships_retreat_to_seas() -> None:
 
 
 def test_the_area_that_costs_nobody_comes_first_and_else_the_fewest_die() -> None:
+    shut = {"highgarden": TYRELL, "lannisport": LANNISTER}
     free = first(
         LANNISTER,
         STARK,
         attacking="4 knight",
         others={"blackwater": "stark: footman", "winterfell": "stark: 2 footman"},
         supply={STARK: 0},
+        power_tokens=shut,
     )
     plainly(free).citing("1E-RET-6").then(f.RetreatOffered(house=STARK, areas=("the-reach",), loss=0))
     # At supply 0 there may be two armies of two, and there are: one unit may go on its own.
     board = {"blackwater": "stark: 2 footman", "winterfell": "stark: 2 footman"}
-    full = plainly(first(LANNISTER, STARK, attacking="4 knight", others=board, supply={STARK: 0}))
+    full = plainly(first(LANNISTER, STARK, attacking="4 knight", others=board, supply={STARK: 0}, power_tokens=shut))
     full.then(
         f.RetreatOffered(house=STARK, areas=("the-reach",), loss=1),
         f.UnitsDestroyed(house=STARK, area=FIELD, units={"footman": 1}),
@@ -803,6 +837,7 @@ def test_the_area_that_costs_nobody_comes_first_and_else_the_fewest_die() -> Non
         defending="2 footman",
         others={"blackwater": "stark: footman", "winterfell": "stark: 2 footman", "the-reach": "tyrell: footman"},
         supply={STARK: 0},
+        power_tokens=shut,
     )
     crowded.fight(PLAIN, until="retreat-losses")
     assert crowded.of(f.RetreatOffered)[0].loss == 1
@@ -931,10 +966,7 @@ def is_open(state: State, house: str, area: str) -> bool:
         return False
     if area in state.units:
         return state.units[area].house == house
-    token, home = state.power_tokens.get(area), BOARD[area].home
-    if token is not None:
-        return token == house
-    return home in (None, house) or home not in state.charter.houses
+    return state.power_tokens.get(area) in (None, house)
 
 
 def fits(state: State, house: str, gone: str, area: str, arriving: int) -> bool:

@@ -438,16 +438,26 @@ def test_equal_strength_is_a_victory_of_the_watch(watch: int, won: bool) -> None
     assert scene.state.power[STARK] == 0 and scene.state.power[LANNISTER] == 5 - (watch - 5)
 
 
-def test_the_highest_bidder_takes_a_used_card_back() -> None:
+def test_the_highest_bidder_may_take_a_used_card_back() -> None:
     hand = ("eddard-stark", "robb-stark")
     scene = attack({"winterfell": "stark: footman"}, {STARK: 5, LANNISTER: 4}, hands={STARK: hand})
     decision = scene.asks("mammoth-retrieve")
     used = scene.state.discards[STARK]
     assert decision.player == STARK and {"1E-DP-7", "1E-WILD-5"} <= set(decision.rules)
-    assert scene.words("mammoth-retrieve") == compose(FIRST_EDITION).in_order(used)
-    scene.refused(c.MammothRetrieve(house=STARK, choice="none"), "not-an-option", "1E-WILD-5")
+    assert scene.words("mammoth-retrieve") == ("none", *compose(FIRST_EDITION).in_order(used))
+    assert decision.default == c.MammothRetrieve(house=STARK, choice="none"), "inaction, as by 2E-DP-19"
+    scene.refused(c.MammothRetrieve(house=STARK, choice=hand[0]), "not-an-option", "1E-WILD-5")
     scene.answer(used[-1])
     assert used[-1] in scene.state.hands[STARK] and used[-1] not in scene.state.discards[STARK]
+
+
+def test_the_highest_bidder_may_leave_his_used_cards() -> None:
+    """A single one too: to take it is a choice, for a card in hand can delay the refill."""
+    hand = tuple(compose(FIRST_EDITION).cards_of(STARK)[1:])
+    scene = attack({"winterfell": "stark: footman"}, {STARK: 5, LANNISTER: 4}, hands={STARK: hand})
+    assert len(scene.words("mammoth-retrieve")) == 2
+    scene.answer("none").never(f.CardsTaken).asks("assign-orders")
+    assert sorted(scene.state.hands[STARK]) == sorted(hand)
 
 
 def test_without_used_cards_the_highest_bidder_gains_nothing() -> None:
@@ -575,13 +585,24 @@ def test_a_power_token_keeps_an_area_that_all_units_leave() -> None:
     assert back.state.power_tokens == {"karhold": STARK}
 
 
-@pytest.mark.parametrize(
-    ("area", "to", "unit", "rule"),
-    [("winterfell", "karhold", "footman", "1E-CTRL-2"), ("bay-of-ice", "sunset-sea", "ship", "1E-CTRL-3")],
-)
-def test_no_power_token_is_left_at_home_or_at_sea(area: str, to: str, unit: str, rule: str) -> None:
-    scene = first({area: f"stark: {unit}"}, orders={area: "march-0"}, turn=STARK)
-    scene.refused(march(STARK, area, (to, unit), leave_power=True), "no-power-token-there", rule)
+def test_no_power_token_is_left_at_sea() -> None:
+    scene = first({"bay-of-ice": "stark: ship"}, orders={"bay-of-ice": "march-0"}, turn=STARK)
+    march_out = march(STARK, "bay-of-ice", ("sunset-sea", "ship"), leave_power=True)
+    scene.refused(march_out, "no-power-token-there", "1E-CTRL-3")
+
+
+def test_a_power_token_may_be_left_at_home() -> None:
+    """No rule forbids it; whoever takes the area takes the token off, and the shield goes on to control."""
+    scene = leaving("winterfell", "karhold", leave_power=True).citing("1E-CTRL-3")
+    assert scene.state.power_tokens == {"winterfell": STARK} and scene.state.power[STARK] == 4
+    assert scene.state.control["winterfell"] == STARK
+    taken = first(
+        {"karhold": "lannister: footman"},
+        orders={"karhold": "march-0"},
+        turn=LANNISTER,
+        power_tokens={"winterfell": STARK},
+    ).when(march(LANNISTER, "karhold", ("winterfell", "footman")))
+    assert not taken.state.power_tokens and taken.state.control["winterfell"] == LANNISTER
 
 
 def test_entering_where_only_a_token_lies_is_no_battle() -> None:

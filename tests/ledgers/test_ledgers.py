@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from api.cli import run
 from api.engines import NoEngine, Radius, _fact, compare
 from domain.kernel.arbiter import Amend
-from domain.thrones.charter import Charter
+from domain.thrones.charter import ENGINE, Charter
 from domain.thrones.charters import explain_charter
 from domain.thrones.facts import GameCreated
 from domain.thrones.ruleset import THRONES, Thrones
@@ -36,6 +36,8 @@ from worker.adjudicate import Warm, adjudicate
 ROOT = Path(__file__).parents[2]
 INDEXED = msgspec.json.decode(INDEX.read_bytes(), type=dict[str, Golden])
 SAMPLES = read()
+NEXT = str(int(ENGINE) + 1)
+"""The version of the engine after ours."""
 
 
 @cache
@@ -63,6 +65,14 @@ def test_a_golden_ledger_replays_and_is_ruled_alike(game: str) -> None:
         if isinstance(one, EntryLine):
             line = judge.evolve(line, one.stored())
     assert line.state.is_over and line.state.winner == known.winner
+
+
+def test_a_game_made_today_is_ruled_alike() -> None:
+    """What an older engine ruled is only folded above; this is adjudicated again, entry by entry."""
+    store = recorded("fresh", commands(0))
+    report = verify_store(store, Judge(THRONES), "fresh")
+    assert report.is_confirmed, report.disagreement
+    assert report.engines == (f"thrones/{ENGINE}",) and not report.elsewhere
 
 
 def charter_of(game: str) -> Charter:
@@ -140,7 +150,9 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
     units["knight"]["strength"] = 3
     table.write_text(msgspec.json.encode(before).decode(), encoding="utf-8")
     charter = checkout / "domain/thrones/charter.py"
-    charter.write_text(charter.read_text(encoding="utf-8").replace('ENGINE = "1"', 'ENGINE = "2"'), encoding="utf-8")
+    charter.write_text(
+        charter.read_text(encoding="utf-8").replace(f'ENGINE = "{ENGINE}"', f'ENGINE = "{NEXT}"'), encoding="utf-8"
+    )
     compileall.compile_dir(checkout, quiet=2)
     return checkout
 
@@ -156,7 +168,7 @@ def test_the_same_engine_has_no_blast_radius() -> None:
 
 
 def test_a_changed_rule_is_found_where_it_matters_and_nowhere_else(radius: Radius) -> None:
-    assert radius.engine == "thrones/2" and 0 < len(radius.differing) < radius.entries / 3
+    assert radius.engine == f"thrones/{NEXT}" and 0 < len(radius.differing) < radius.entries / 3
     strengths = [one for one in radius.differing if any("StrengthCounted" in what for what in one.what)]
     assert len(strengths) > 3
     for one in strengths:
@@ -204,7 +216,7 @@ def test_what_a_command_says_is_part_of_an_entry() -> None:
 class Newer(Thrones):
     """The same rules under the next version of the engine."""
 
-    version = "2"
+    version = NEXT
 
 
 def entries_of(store: Store, game: str) -> list[Entry]:
@@ -221,9 +233,9 @@ def test_a_game_is_ruled_by_the_engine_of_its_charter_until_it_is_amended() -> N
     adjudicate(store, newer, "pinned", warm=Warm())
     refused = entries_of(store, "pinned")[-1]
     assert isinstance(refused.verdict, Refused) and refused.verdict.code == "pinned-to-another-engine"
-    assert refused.engine == "thrones/2" and not refused.facts
+    assert refused.engine == f"thrones/{NEXT}" and not refused.facts
 
-    for engine, code in (("thrones/3", "unknown-engine"), ("thrones/2", None)):
+    for engine, code in (("thrones/9", "unknown-engine"), (f"thrones/{NEXT}", None)):
         store.submit("pinned", submission(Amend(engine=engine, reason="A fix."), seat=None, cause="arbiter", at=AT))
         adjudicate(store, newer, "pinned", warm=Warm())
         verdict = entries_of(store, "pinned")[-1].verdict
@@ -231,9 +243,9 @@ def test_a_game_is_ruled_by_the_engine_of_its_charter_until_it_is_amended() -> N
     store.submit("pinned", again)
     adjudicate(store, newer, "pinned", warm=Warm())
     last = entries_of(store, "pinned")[-1]
-    assert not isinstance(last.verdict, Refused) and last.engine == "thrones/2"
+    assert not isinstance(last.verdict, Refused) and last.engine == f"thrones/{NEXT}"
     line = store.line("pinned", judge)
-    assert THRONES.pinned(line.state) == "thrones/2" and line.state.charter.engine == "1"
+    assert THRONES.pinned(line.state) == f"thrones/{NEXT}" and line.state.charter.engine == ENGINE
 
     store.submit("pinned", submission(said[6], seat=f"seat-{said[6].player}", at=AT))  # type: ignore[attr-defined]
     adjudicate(store, judge, "pinned", warm=Warm())
@@ -241,7 +253,7 @@ def test_a_game_is_ruled_by_the_engine_of_its_charter_until_it_is_amended() -> N
     for verifier in (judge, newer):
         report = verify_store(store, verifier, "pinned")
         assert report.is_confirmed, report.disagreement
-        assert report.engines == ("thrones/1", "thrones/2")
+        assert report.engines == (f"thrones/{ENGINE}", f"thrones/{NEXT}")
 
 
 class Stricter(Newer):
@@ -256,7 +268,7 @@ class Stricter(Newer):
 class Lawless(Thrones):
     """An engine that nobody has agreed to."""
 
-    version = "9"
+    version = "99"
 
     def pinned(self, state: Any) -> str:
         return ""
@@ -267,7 +279,9 @@ def amended() -> tuple[Store, list[Any]]:
     said = commands(0)[:10]
     store = recorded("pinned", said[:5])
     newer = Judge(Stricter())
-    store.submit("pinned", submission(Amend(engine="thrones/2", reason="A fix."), seat=None, cause="arbiter", at=AT))
+    store.submit(
+        "pinned", submission(Amend(engine=f"thrones/{NEXT}", reason="A fix."), seat=None, cause="arbiter", at=AT)
+    )
     adjudicate(store, newer, "pinned", warm=Warm())
     for one in said[5:8]:
         store.submit("pinned", submission(one, seat=f"seat-{one.player}", at=AT))  # type: ignore[attr-defined]
@@ -278,14 +292,15 @@ def amended() -> tuple[Store, list[Any]]:
 def test_of_another_engine_the_record_is_checked_and_its_rulings_are_left_to_it() -> None:
     store, _ = amended()
     version = store.version("pinned")
-    before = len([one for one in entries_of(store, "pinned") if one.engine == "thrones/1"])
+    before = len([one for one in entries_of(store, "pinned") if one.engine == f"thrones/{ENGINE}"])
     assert 0 < before < version
     by_newer, by_older = (verify_store(store, Judge(rules), "pinned") for rules in (Stricter(), THRONES))
     assert by_newer.is_confirmed and by_older.is_confirmed
-    assert by_newer.elsewhere == (Elsewhere(1, before, "thrones/1"),)
-    assert by_older.elsewhere == (Elsewhere(before + 1, version, "thrones/2"),)
+    assert by_newer.elsewhere == (Elsewhere(1, before, f"thrones/{ENGINE}"),)
+    assert by_older.elsewhere == (Elsewhere(before + 1, version, f"thrones/{NEXT}"),)
     assert str(by_newer.elsewhere[0]) == (
-        f"entries 1–{before} were ruled by thrones/1 and were not adjudicated again here; verify them with that version"
+        f"entries 1–{before} were ruled by thrones/{ENGINE} and were not adjudicated again here; "
+        "verify them with that version"
     )
     assert verify_store(store, Judge(Newer()), "pinned").disagreement is not None, "what the next one rules is compared"
 
@@ -307,7 +322,7 @@ def test_verify_says_which_entries_another_engine_has_ruled(tmp_path: Path, capf
     file.write_bytes(b"".join(export_game(store, "pinned")))
     assert run(["verify", str(file)]) == 0
     told = capfd.readouterr().out
-    assert "were ruled by thrones/2 and were not adjudicated again here; verify them with that version" in told
+    assert f"were ruled by thrones/{NEXT} and were not adjudicated again here; verify them with that version" in told
     assert run(["verify", str(file), "--json"]) == 0
     document = msgspec.json.decode(capfd.readouterr().out)
-    assert [one["engine"] for one in document["elsewhere"]] == ["thrones/2"] and document["confirmed"]
+    assert [one["engine"] for one in document["elsewhere"]] == [f"thrones/{NEXT}"] and document["confirmed"]

@@ -86,7 +86,9 @@ class PreemptiveRaid(DestroysUnits, frozen=True, tag=True):
         tracks = tuple(track for track in TRACKS if game.state.position_of(self.bidder, track) == best)
         answer = c.PreemptiveRaidTrack(house=game.state.tokens[THRONE], choice=tracks[0])
         rules = ("2E-DP-11", self.rule, "2E-TRK-2")
-        return Wait(decision(answer, Words(tracks, (self.rule,)), *rules), then="lowered")
+        # Who is last on all three tracks falls no further, whichever is named.
+        forced = answer if best == len(game.state.houses) else None
+        return Wait(decision(answer, Words(tracks, (self.rule,)), *rules, forced=forced), then="lowered")
 
     def lowered(self, game: Game, answer: c.PreemptiveRaidTrack) -> Next:
         position = game.state.position_of(self.bidder, answer.choice) + 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 from domain.kernel.procedure import Do, Done, Next, Procedure, Wait
@@ -11,7 +12,7 @@ from domain.thrones.game import Game, decision
 from domain.thrones.options import ConsolidateChoices
 from domain.thrones.pieces import AreaId, HouseId
 from domain.thrones.procedures.income import collect, is_port_blocked
-from domain.thrones.procedures.mustering import MusterIn, can_muster
+from domain.thrones.procedures.mustering import MusterIn, can_muster, places_for_a_ship
 from domain.thrones.procedures.turns import next_turn
 
 
@@ -22,6 +23,19 @@ def uses(game: Game, house: HouseId, area: AreaId) -> tuple[str, ...]:
     if token.star and game.board.has_castle(area) and can_muster(game, house, area):
         return ("power", "muster")
     return ("power",)
+
+
+def ports_in_danger(game: Game, house: HouseId, areas: Iterable[AreaId]) -> bool:
+    """Whether another House's order may still muster a Ship that would block one of these ports (2E-CP-10)."""
+    seas = {game.board.sea_of(area) for area in areas if game.board.is_port(area)}
+    if not seas:
+        return False
+    return any(
+        "muster" in uses(game, one, area) and seas & places_for_a_ship(game, one, area)
+        for one in game.houses
+        if one != house
+        for area in game.orders_of(one, "consolidate")
+    )
 
 
 class ConsolidatePower(Procedure, frozen=True, tag=True):
@@ -42,10 +56,11 @@ class ConsolidatePower(Procedure, frozen=True, tag=True):
         orders = {area: uses(game, house, area) for area in game.orders_of(house, "consolidate")}
         answer = Consolidate(house=house, area=next(iter(orders)))
         may_muster = any("muster" in use for use in orders.values())
-        # Where nothing can be mustered the sequence does not matter, and nobody is asked (2E-CP-10).
+        # Where the sequence is idle nobody is asked (2E-CP-10).
+        idle = not may_muster and not ports_in_danger(game, house, orders)
         rules = ("2E-DP-29", "2E-CP-1", "2E-CP-10", "2E-ACT-2")
         question = decision(
-            answer, ConsolidateChoices(orders), *rules, asked_anyway=may_muster, forced=None if may_muster else answer
+            answer, ConsolidateChoices(orders), *rules, asked_anyway=may_muster, forced=answer if idle else None
         )
         return Wait(question, then="resolve")
 

@@ -82,12 +82,16 @@ def destination(game: Game, house: HouseId, origin: AreaId, area: AreaId, grante
 
 
 def why_no_power(game: Game, house: HouseId, area: AreaId) -> tuple[str, ...]:
-    """The rules that forbid leaving a Power token in an area all units leave (2E-CTL-4)."""
+    """The rules that forbid leaving a Power token in an area all units leave (2E-CTL-4).
+
+    On one's own home area only the second edition's book forbids it (1E-CTRL-3).
+    """
     if not game.board.is_land(area) or game.state.power[house] < 1:
         return ("2E-CTL-4",)
     if area in game.state.power_tokens:
         return ("2E-CTL-4", "2E-CTL-6")
-    return ("2E-CTL-4", "2E-CTL-10") if game.shield(area) == house else ()
+    at_home = game.variations.map == "second" and game.shield(area) == house
+    return ("2E-CTL-4", "2E-CTL-10") if at_home else ()
 
 
 def march_options(
@@ -234,7 +238,8 @@ class MarchOrders(Procedure, frozen=True, tag=True):
             # A correction has taken the order away.
             return self.at("next_house")
         answer = MarchOrder(house=self.house, area=next(iter(options.origins)))
-        rules = ("2E-DP-25", "2E-MAR-1", "2E-MAR-11", "2E-ACT-2", "2E-ACT-4")
+        rules: tuple[str, ...] = ("2E-DP-25", "2E-MAR-1", "2E-MAR-11", "2E-ACT-2", "2E-ACT-4")
+        rules += ("1E-CTRL-3",) if game.variations.map == "first" else ()
         question = decision(answer, options, *rules, asked_anyway=True)
         return Wait(question, then="depart")
 

@@ -215,6 +215,12 @@ def can_muster(game: Game, house: HouseId, area: AreaId) -> bool:
     return bool(Progress(muster_options(game, house, (area,))).legal_steps())
 
 
+def places_for_a_ship(game: Game, house: HouseId, area: AreaId) -> set[AreaId]:
+    """Where a muster in an area may put a Ship; what else it musters first only takes away from that."""
+    steps = Progress(muster_options(game, house, (area,))).legal_steps()
+    return {step.to for step in steps if step.unit == "ship"}
+
+
 def cost_of(game: Game, step: MusterStep) -> int:
     figures = game.edition.unit_figures[step.unit.removeprefix("routed-")]
     return (figures.upgrade_cost or 0) if step.upgrade else figures.muster_cost

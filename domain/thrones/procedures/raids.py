@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import ClassVar
 
 from domain.kernel.procedure import Done, Next, Procedure, Wait
@@ -62,6 +63,17 @@ def targets(game: Game, area: AreaId) -> tuple[AreaId, ...]:
     return tuple(sorted(other for other in reached(game, area) if not why_not(game, area, other)))
 
 
+def is_idle(game: Game, house: HouseId, areas: Collection[AreaId]) -> bool:
+    """Whether it is all one which of the House's Raid orders is spent first, none of which has a target (2E-DP-24).
+
+    What is left may still be raided, so that it matters as soon as a Raid order of another House reaches one of them.
+    """
+    if len(areas) == 1:
+        return True
+    others = (other for one in game.houses if one != house for other in game.orders_of(one, "raid"))
+    return not any(area in areas for other in others for area in reached(game, other))
+
+
 class Raids(Procedure, frozen=True, tag=True):
     """Houses take turns, in turn order, resolving one Raid order each."""
 
@@ -87,8 +99,8 @@ class Raids(Procedure, frozen=True, tag=True):
             }
             for area in orders
         }
-        # Without any legal target the first order goes unresolved, and nobody is asked (2E-DP-24).
-        forced = None if any(orders.values()) else answer
+        # Without any legal target the first order goes unresolved, and nobody is asked, if that is all one (2E-DP-24).
+        forced = answer if not any(orders.values()) and is_idle(game, house, orders) else None
         options = RaidChoices(orders, barred)
         if game.variations.raid_orders == "first":
             double = tuple(area for area in orders if game.edition.tokens[game.state.orders[area].token].star)

@@ -18,7 +18,10 @@ LEAVE = "leave"
 
 
 def why_barred(game: Game, house: HouseId, area: AreaId) -> tuple[str, ...]:
-    """The rules that keep retreating units out of an area; none if they may enter (2E-RET-6 to 2E-RET-8)."""
+    """The rules that keep retreating units out of an area; none if they may enter (2E-RET-6 to 2E-RET-8).
+
+    By the first edition's book the printed shield alone keeps nobody out (1E-RET-4); a garrison does.
+    """
     if area in game.state.neutral or game.is_closed(area):
         return ("2E-RET-7", "2E-NEU-1", "2E-NEU-9")
     if game.is_enemy_in(house, area):
@@ -26,13 +29,22 @@ def why_barred(game: Game, house: HouseId, area: AreaId) -> tuple[str, ...]:
     controller = game.controller(area)
     if game.board.is_port(area):
         return () if controller == house else ("2E-RET-8", "2E-PRT-2")
-    if controller not in (None, house):
-        return ("2E-RET-7",) if area in game.state.garrisons else ("2E-RET-6", "2E-CTL-15")
-    return ()
+    if controller in (None, house):
+        return ()
+    if area in game.state.garrisons:
+        return ("2E-RET-7",)
+    if game.variations.combat == "first" and area not in game.state.power_tokens:
+        return ()
+    return ("2E-RET-6", "2E-CTL-15")
 
 
 def is_origin_barred(game: Game, house: HouseId, origin: AreaId) -> bool:
-    """Whether a beaten attacker cannot go back, because the area he left is an enemy's now (2E-RET-3)."""
+    """Whether a beaten attacker cannot go back, because the area he left is an enemy's now (2E-RET-3).
+
+    By the first edition's book he always goes back (1E-RET-1).
+    """
+    if game.variations.combat == "first":
+        return False
     return game.controller(origin) not in (None, house) or (
         game.board.is_port(origin) and game.controller(origin) != house
     )

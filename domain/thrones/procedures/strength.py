@@ -159,7 +159,10 @@ def initial_lines(game: Game, combat: Combat, house: HouseId) -> list[Line]:
 
 
 def card_lines(game: Game, combat: Combat, house: HouseId) -> list[Line]:
-    """The House card in play: its printed strength and what its text adds, not below 0 (2E-CBT-27)."""
+    """The House card in play: its printed strength and what its text adds, together not below 0 (2E-CBT-27).
+
+    No printed card comes below 0; one of a charter's own tables can.
+    """
     text = text_in_play(game, combat, house)
     if text is None:
         return []
@@ -176,6 +179,9 @@ def card_lines(game: Game, combat: Combat, house: HouseId) -> list[Line]:
             kept = ("2E-HCX-14",) if printed < game.edition.cards[text.card].strength else ()
             why = (text.rule, "2E-HC-5", "2E-HCX-4", *kept)
             lines.append(Line("card", text.card, effect.strength, why, house=house))
+    short = -sum(line.amount for line in lines)
+    if short > 0 and game.variations.combat == "second":
+        lines.append(Line("card", text.card, short, ("2E-CBT-27",), house=house))
     return lines
 
 
@@ -193,13 +199,8 @@ def final_lines(game: Game, combat: Combat, house: HouseId) -> list[Line]:
 
 
 def total(lines: list[Line]) -> int:
-    """The sum of the lines, not below 0 (2E-CBT-27)."""
-    return max(0, sum(line.amount for line in lines))
-
-
-def total_in_combat(game: Game, lines: list[Line]) -> int:
-    """The sum of the lines; below 0 only by the first edition's book (2E-CBT-27, 1E-BAT-8)."""
-    return sum(line.amount for line in lines) if game.variations.combat == "first" else total(lines)
+    """The sum of the lines, which may be below 0."""
+    return sum(line.amount for line in lines)
 
 
 def count(game: Game, combat: Combat, stage: str, house: HouseId) -> int:
@@ -212,9 +213,11 @@ def count(game: Game, combat: Combat, stage: str, house: HouseId) -> int:
     }[stage]
     if stage == "initial":
         rules = (*rules, *by_the_first_book(game, "1E-BAT-5"))
-    if sum(line.amount for line in lines) < 0:
+    sum_ = total(lines)
+    if sum_ < 0:
+        # Only a final strength counts as 0 then, and only by the second edition's book.
         rules = (*rules, *(by_the_first_book(game, "1E-BAT-8") or ("2E-CBT-27",)))
-    sum_ = total_in_combat(game, lines)
+        sum_ = 0 if stage == "final" and game.variations.combat == "second" else sum_
     counted = f.StrengthCounted(stage=stage, house=house, area=combat.area, lines=tuple(lines), total=sum_)  # type: ignore[arg-type]  # stage is one of the three keys above
     game.emit(counted, *rules)
     return sum_

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import ClassVar
 
 from domain.kernel.procedure import Done, Next, Procedure, Wait
@@ -39,20 +38,6 @@ def _words(combat: Combat, house: HouseId) -> tuple[str, ...]:
     return (side, "withhold") if side else ("attacker", "defender", "withhold")
 
 
-def _turns(
-    game: Game, combat: Combat, declared: tuple[HouseId, ...], eligible: Iterable[HouseId]
-) -> tuple[HouseId, ...]:
-    """Houses that have still to declare, in turn order; by the first edition's book the combatants come last."""
-    waiting = game.turns(declared, among=eligible)
-    if game.variations.combat == "second":
-        return waiting
-    return tuple(sorted(waiting, key=lambda house: house in combat.combatants))
-
-
-def _order_rule(game: Game) -> str:
-    return "2E-CBT-8" if game.variations.combat == "second" else "1E-SUPP-8"
-
-
 class CallForSupport(Procedure, frozen=True, tag=True):
     """In turn order each House declares for its eligible orders; offers are answered before the next declares."""
 
@@ -63,7 +48,7 @@ class CallForSupport(Procedure, frozen=True, tag=True):
     def begin(self, game: Game) -> Next:
         combat = game.combat
         eligible = eligible_orders(game, combat.area)
-        for house in _turns(game, combat, self.declared, eligible):
+        for house in game.turns(self.declared, among=eligible):
             words = _words(combat, house)
             default: Supported = combat.side_of(house) or "withhold"
             answer = Support(house=house, area=combat.area, orders=dict.fromkeys(eligible[house], default))
@@ -72,7 +57,7 @@ class CallForSupport(Procedure, frozen=True, tag=True):
             where = _eligibility_rule(game, combat.area)
             which = ("2E-CBT-4", where, "2E-CBT-7")
             options = PerOrder(dict.fromkeys(eligible[house], words), per_house, rules, which)
-            cited = ("2E-DP-30", "2E-CBT-4", where, "2E-CBT-7", _order_rule(game))
+            cited = ("2E-DP-30", "2E-CBT-4", where, "2E-CBT-7", "2E-CBT-8")
             return Wait(decision(answer, options, *cited, asked_anyway=True), then="declare")
         return Done()
 
@@ -86,7 +71,7 @@ class CallForSupport(Procedure, frozen=True, tag=True):
             declared = f.SupportDeclared(house=answer.house, area=area, side=chosen, offered=offered)
             who = ("2E-CBT-10",) if side else ("2E-CBT-9", "2E-CBT-12") if offered else ("2E-CBT-9",)
             port = ("2E-PRT-7",) if game.board.is_port(area) else ()
-            game.emit(declared, _order_rule(game), "2E-CBT-11", *who, *port)
+            game.emit(declared, "2E-CBT-8", "2E-CBT-11", *who, *port)
         return self.at("answer_offers", declared=(*self.declared, answer.house))
 
     def answer_offers(self, game: Game) -> Next:

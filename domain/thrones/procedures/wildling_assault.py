@@ -100,16 +100,15 @@ class WildlingAssault(Attack, frozen=True, tag=True):
         return self.at("reward" if self.winner == "nights-watch" else "losses")
 
     def reward(self, game: Game) -> Next:
-        """The highest bidder takes a used House card back, if he has one (1E-WILD-5)."""
+        """The highest bidder may take a used House card back, if he has one (1E-WILD-5)."""
         pile = game.edition.in_order(game.state.discards[self.bidder])
-        if not pile:
-            return self.at("threat")
-        answer = c.MammothRetrieve(house=self.bidder, choice=pile[0])
-        options = Words(pile, ("1E-WILD-5",))
+        answer = c.MammothRetrieve(house=self.bidder, choice="none")
+        options = Words(("none", *pile), ("1E-WILD-5",))
         return Wait(decision(answer, options, "1E-DP-7", "1E-WILD-5"), then="rewarded")
 
     def rewarded(self, game: Game, answer: c.MammothRetrieve) -> Next:
-        game.emit(f.CardsTaken(house=answer.house, cards=(answer.choice,)), "1E-WILD-5")
+        if answer.choice != "none":
+            game.emit(f.CardsTaken(house=answer.house, cards=(answer.choice,)), "1E-WILD-5")
         return self.at("threat")
 
     def losses(self, game: Game) -> Next:

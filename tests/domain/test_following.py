@@ -281,7 +281,7 @@ def test_games_of_other_tables_come_back_as_far_as_can_be(preset: str, players: 
 def test_tokens_left_and_forces_that_hold_are_inferred_where_they_show_later() -> None:
     """Nothing tells in such a log who left a Power token, nor by what strength a neutral force was beaten."""
     report = imported("first-edition", 5, 0, full=False).report
-    assert report.explained >= 354
+    assert report.explained >= report.entries - 1
     assert report.corrections == 0
 
 

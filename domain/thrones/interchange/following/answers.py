@@ -429,6 +429,8 @@ def _ability(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]) -> S
                     guess = effect.area
                 case r.CardDiscarded():
                     guess = effect.card
+                case r.CardsTakenBack():
+                    guess = next((card for _, card in effect.cards if card in words), "")
                 case r.UnitUpgraded():
                     guess = next((word for word in words if word.split()[0] == effect.area), "")
                 case _:

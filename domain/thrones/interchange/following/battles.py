@@ -204,7 +204,10 @@ class Battles(Planning):
         if all_go and not origin.no_power:
             left = here.left.get(entry.number)
             if left is None:
-                left = not record.stop if record.attack is not None and not record.steps else True
+                # A token is worth its price where nothing else keeps the area; at home the shield does.
+                at_home = self.rules.game(here.state).shield(record.area) == house
+                shows = not record.stop if record.attack is not None and not record.steps else True
+                left = shows and not at_home
         elif all_go and self._lacks_power(here, house, record.area):
             left = False
         command = c.MarchOrder(house, record.area, tuple(c.Move(to, units) for to, units in moves.items()), bool(left))

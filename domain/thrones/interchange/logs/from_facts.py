@@ -604,9 +604,11 @@ class _Exporter:
             self.outcome.effects.append(moved)
 
     def cards_taken(self, x: f.CardsTaken) -> None:
-        if self.outcome is not None:
+        own = self.ability is not None and self.ability[0] == x.house
+        effects = self.ability[2] if self.ability and own else self.outcome.effects if self.outcome else None
+        if effects is not None:
             cards = tuple((self.edition.cards[card].strength, card) for card in x.cards)
-            self.outcome.effects.append(r.CardsTakenBack(x.house, cards))
+            effects.append(r.CardsTakenBack(x.house, cards))
 
     def cards_discarded(self, x: f.CardsDiscarded) -> None:
         effects = self.ability[2] if self.ability else self.outcome.effects if self.outcome else None

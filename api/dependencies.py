@@ -16,12 +16,9 @@ from api.forking import is_closed
 from api.tokens import Caller
 from api.watch import Watch
 from api.wire import JSON, to_bytes
-from events.envelope import MOST_BYTES
 from events.errors import BadGameId, GameUnknown
+from events.limits import MOST_ACT_BYTES, MOST_ANSWER_BYTES
 from events.store import check_game_id
-
-MOST_LETTER_BYTES = 16 * 1024
-"""A letter with one answer has some hundred."""
 
 MOST_WAIT_SECONDS = 30
 
@@ -95,8 +92,13 @@ def check_operator(desk: Desk, token: str | None) -> None:
         raise Edge(403, "not-allowed", "This needs the token of the operator.", needed="the operator")
 
 
-async def body_of(request: Request, most: int = MOST_BYTES) -> bytes:
-    """The body. Stops reading where it is too large."""
+def most_of(caller: Caller) -> int:
+    """How large a command of this caller may be."""
+    return MOST_ANSWER_BYTES if caller.role == "seat" else MOST_ACT_BYTES
+
+
+async def body_of(request: Request, most: int) -> bytes:
+    """The body. Stops reading where it is too large, whether or not its length was told."""
     told = request.headers.get("content-length", "")
     size = int(told) if told.isdecimal() and len(told) < 20 else 0
     pieces: list[bytes] = []

@@ -53,10 +53,11 @@ from events.envelope import (
     encode,
     number_of,
     submission,
-    utc_now,
 )
-from events.errors import FromTheFuture, GameExists, RecordDamaged
+from events.errors import FromTheFuture, GameExists, OverQuota, RecordDamaged, ServerFull
+from events.limits import UNBOUND, Allowance, Quotas
 from events.notes import Signer, Verifier
+from events.room import Room
 from events.ruling import Judge, Line
 from events.shared import SharedSeeds
 from events.store import Kept, Store
@@ -66,6 +67,9 @@ from worker.session import Bell
 
 PAST = 32
 """How many earlier positions are kept, so that whoever reads a game from one to the next does not fold it anew."""
+
+
+HOUR_SECONDS = 3600
 
 
 class _Received(msgspec.Struct):
@@ -163,7 +167,9 @@ class LogEntry(msgspec.Struct, frozen=True, omit_defaults=True):
 class Desk:
     """The services of one server, for many threads.
 
-    ``bell`` is None where no worker is told (reading only), ``signer`` where the server has no key.
+    ``bell`` is None where no worker is told (reading only), ``signer`` where the server has no key. ``quotas`` bind
+    guests and ``room`` is what the store has; without them, as on the command line, there are no limits but of size.
+    Without a ``clock`` submissions get the time of the store.
     """
 
     def __init__(
@@ -172,15 +178,20 @@ class Desk:
         tokens: Tokens,
         bell: Bell | None,
         judge: Judge | None = None,
-        clock: Callable[[], str] = utc_now,
+        clock: Callable[[], str] | None = None,
         signer: Signer | None = None,
         most_forks: int = MOST_FORKS,
+        quotas: Quotas | None = None,
+        room: Room | None = None,
     ) -> None:
         self.store = store
         self.tokens = tokens
         self.bell = bell
         self.judge = judge or Judge(THRONES)
-        self.clock = clock
+        self.clock = clock or store.now
+        self._stated = clock or (lambda: "")
+        self.quotas = quotas
+        self.room = room
         self.signer = signer
         self.most_forks = most_forks
         self.warm = Warm()
@@ -239,18 +250,20 @@ class Desk:
         sitting = {seat: None if deal else house for seat, house in sorted(charter.seats.items())}
         return NewGame(game, receipt, self.tokens.issue(game, ORGANISER), sitting, issued)
 
-    def begin(self, game: str, start: Start | Gather, key: str = "") -> Receipt:
-        """Store a game whose first entry will answer ``start``.
+    def begin(self, game: str, start: Start | Gather, key: str = "", most: int = 0) -> Receipt:
+        """Store a game whose first entry will answer ``start``; guests may fill ``most`` bytes of it, if that is set.
 
-        A table of a shared seed is listed there first. Raises GameExists, BadGameId, SharedSeedClosed.
+        A table of a shared seed is listed there first. Raises ServerFull, GameExists, BadGameId, SharedSeedClosed.
         """
+        if not self.store.exists(game):
+            self.check_room()
         start = msgspec.structs.replace(start, game=game)
-        opening = submission(start, seat=None, at=self.clock(), cause="system", key=key or secrets.token_hex(16))
+        opening = submission(start, seat=None, at=self._stated(), cause="system", key=key or secrets.token_hex(16))
         shared = start.charter.shared_seed
         if shared is not None:
             opening = SharedSeeds(self.store).join(shared.id, game, opening)
         try:
-            taken = self.store.create(game, THRONES.name, THRONES.version, opening)
+            taken = self.store.create(game, THRONES.name, THRONES.version, opening, most=most)
         except GameExists:
             if shared is not None:
                 SharedSeeds(self.store).leave(shared.id, game, opening)
@@ -302,15 +315,48 @@ class Desk:
         sent = submission(
             command,
             seat=caller.seat,
-            at=self.clock(),
+            at=self._stated(),
             cause=cause,
             key=key,
             seen=_seen(seen, version),
             correlation=correlation,
         )
-        receipt = self._signed(self.store.submit(game, sent, self._point(game, version, root)), version, root)
+        point = self._point(game, version, root)
+        receipt = self._signed(self.store.submit(game, sent, point, self.allowance(caller, cause)), version, root)
         self.ring(game)
         return receipt
+
+    def allowance(self, caller: Caller, cause: Cause) -> Allowance:
+        """What a caller may send. Nothing refuses a deadline; the operator is bound by room alone."""
+        if cause == "deadline":
+            return UNBOUND
+        if self.quotas is None or caller.role == "operator":
+            granted = UNBOUND
+        else:
+            granted = self.quotas.seat() if caller.role == "seat" else self.quotas.acts()
+        is_guest = caller.role == "seat"
+        is_closed = self.room is not None and (self.room.is_closed_to_guests() if is_guest else self.room.is_full())
+        return msgspec.structs.replace(granted, is_closed=is_closed)
+
+    def check_room(self) -> None:
+        """Whether there is room for another game. Raises ServerFull."""
+        if self.room is not None and self.room.is_closed_to_guests():
+            raise ServerFull
+
+    def check_issue(self, game: str, caller: Caller, arbiter: str = "") -> None:
+        """Whether a token may be issued now, for a new ``arbiter`` too. Raises OverQuota."""
+        if self.quotas is None or caller.role == "operator":
+            return
+        most = self.quotas.arbiters
+        names = self.tokens.arbiters(game) if arbiter and most else ()
+        if arbiter not in names and len(names) >= most > 0:
+            raise OverQuota("arbiters", most, HOUR_SECONDS)
+        most = self.quotas.tokens_per_hour
+        before = self.tokens.issued_before(game, most) if most else ""
+        if before:
+            passed = (datetime.fromisoformat(self.clock()) - datetime.fromisoformat(before)).total_seconds()
+            if 0 <= passed < HOUR_SECONDS:
+                raise OverQuota("tokens", most, int(HOUR_SECONDS - passed) + 1)
 
     def _signed(self, receipt: Receipt, version: int, root: str) -> Receipt:
         """A receipt with its signed form, bound to the head of the chain."""
@@ -394,9 +440,10 @@ class Desk:
     # Reading
 
     def version_at(self, game: str, at: str | None) -> int | None:
-        """A version by its number, or by a time (RFC 3339): the last entry received by then. None stays None.
+        """A version by its number, or by a time (RFC 3339): what had been received by then. None stays None.
 
-        Raises NotAMoment.
+        Times do not go back within a game. In records that were written before the store saw to that they may: then an
+        entry counts from the latest time of it and of all before it. Raises NotAMoment.
         """
         if at is None:
             return None
@@ -407,8 +454,9 @@ class Desk:
         found = 0
         for stored in self.store.entries(game):
             received = _received.decode(stored.public)
-            if datetime.fromisoformat(received.at) <= moment:
-                found = received.seq
+            if datetime.fromisoformat(received.at) > moment:
+                break
+            found = received.seq
         return found
 
     def moment_of(self, game: str, at: str) -> datetime:

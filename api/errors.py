@@ -30,13 +30,16 @@ from events.errors import (
     GameExists,
     GameUnknown,
     KeyConflict,
+    OverQuota,
     RecordDamaged,
     RecordError,
+    ServerFull,
     SharedSeedClosed,
     SharedSeedExists,
     SharedSeedUnknown,
     StoreAway,
     StoreRefuses,
+    TooLarge,
 )
 
 _AWAY = {"Retry-After": "2"}
@@ -168,6 +171,15 @@ def _record_error(error: RecordError) -> tuple[Problem, dict[str, str]]:
             return _problem(409, "shared-seed-exists", str(error), params={"shared": error.shared}), {}
         case BadGameId():
             return _problem(422, "bad-game-id", str(error), params={"game": error.game}), {}
+        case TooLarge():
+            return _problem(
+                413, "too-large", f"A command has at most {error.most} bytes here.", params={"most": error.most}
+            ), {}
+        case OverQuota():
+            params = {"quota": error.quota, "most": error.most, "retry_after": error.retry_seconds}
+            return _problem(429, "over-quota", str(error), params=params), {"Retry-After": str(error.retry_seconds)}
+        case ServerFull():
+            return _problem(503, "server-full", str(error)), {"Retry-After": "60"}
         case BadCommand():
             return _problem(400, "malformed-json", str(error)), {}
         case KeyConflict():

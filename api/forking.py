@@ -63,6 +63,7 @@ def fork(
         raise NotAllowed("a seat or the organiser")
     if name is not None and desk.store.exists(name):
         raise GameExists(name)
+    desk.check_room()
     line = desk.line(game, at)
     start = start_for(desk, game, caller, line, purpose=purpose, seats=seats, redraw=redraw, seed=seed)
     THRONES.decide(THRONES.blank(), start)  # what cannot begin is refused before anything is written down
@@ -73,7 +74,8 @@ def fork(
             bench = Bench(desk, ruled)
             bench.check_seat(line.state, caller.plays)
             bench.write_down(game, caller, f"a fork of version {line.version} with all that is hidden", why)
-        receipt = desk.begin(name, start)
+        most = 0 if desk.quotas is None or caller.role == "operator" else desk.quotas.fork_bytes
+        receipt = desk.begin(name, start, most=most)
     sitting = dict(start.charter.seats)
     tokens = {seat: desk.tokens.issue(name, seat, caller.called) for seat in sitting}
     return Fork(name, start.origin, receipt, desk.tokens.issue(name, ORGANISER, caller.called), sitting, tokens)

@@ -66,7 +66,8 @@ _FAILURES = {
     415: "Neither JSON nor plain text",
     422: "Read, but names or says something that cannot be",
     428: "The version of the plan is missing",
-    503: "The store is away; see Retry-After",
+    429: "A quota is used up; see Retry-After",
+    503: "The store is away or full; see Retry-After",
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Literal
 
 import msgspec
@@ -23,6 +23,9 @@ class Limits(msgspec.Struct, frozen=True):
 class Readiness(msgspec.Struct, frozen=True):
     """Ready, or why not. Numbers are null where they could not be had.
 
+    Of the store: ``store-away``, ``store-loading``, ``store-busy``, ``store-out-of-memory``,
+    ``store-cannot-write`` (its disk), ``store-read-only``, ``store-refuses`` (it runs no script),
+    ``store-full`` (guests are refused).
     ``workers`` are those heard of lately, ``worker_silent_seconds`` since when there was no sign of the liveliest one;
     ``waiting_games`` have submissions without a ruling, the oldest for ``oldest_waiting_seconds``. Parked games wait
     for the operator and are not counted.
@@ -44,15 +47,21 @@ def readiness(desk: Desk, limits: Limits) -> Readiness:
     silent: float | None = None
     waiting: int | None = None
     oldest: float | None = None
+    trouble = desk.store.health.trouble()
+    if trouble:
+        problems.append(trouble)
+    elif desk.room is not None and desk.room.is_closed_to_guests():
+        problems.append("store-full")
     try:
-        since = desk.store.waiting_since()
-        waiting = len(since)
-        now = datetime.fromisoformat(desk.clock())
+        since = () if trouble == "store-away" else desk.store.waiting_since()
+        waiting = None if trouble == "store-away" else len(since)
+        now = datetime.fromisoformat(desk.clock()) if since else datetime.now(UTC)
         oldest = max((max(0.0, (now - datetime.fromisoformat(at)).total_seconds()) for at in since), default=0.0)
         if oldest > limits.waiting_seconds:
             problems.append("rulings-late")
     except (StoreAway, StoreRefuses):
-        problems.append("store-away")
+        if not trouble:
+            problems.append("store-away")
     try:
         pulse = None if desk.bell is None else feel(desk.bell.client)
         if pulse is not None:

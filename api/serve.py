@@ -25,7 +25,9 @@ from api.desk import Desk
 from api.quota import MOST_FORKS
 from api.tokens import OPERATOR_FILE, Tokens, operator_token
 from events.embedded import ROLES, DirectoryInUse, Embedded, EmbeddedError, Role
+from events.limits import Quotas
 from events.notes import Signer
+from events.room import Room
 from events.store import Store, connect
 from worker.jobs import make_bell
 from worker.log import logger
@@ -145,9 +147,11 @@ class Server:
         app: Callable[[Desk], Any] | None = None,
         name: str = "",
         forks: int = MOST_FORKS,
+        quotas: Quotas = Quotas(),  # noqa: B008 - frozen
     ) -> None:
         self.directory = directory.absolute()
-        self.stores = Embedded(self.directory)
+        self.quotas = quotas
+        self.stores = Embedded(self.directory, most_bytes=quotas.store_bytes)
         self.host = host
         self.port = port
         self.log = log
@@ -207,16 +211,18 @@ class Server:
                     raise
                 time.sleep(0.05)
 
-    def desk(self) -> Desk:
-        """A desk of its own for one thread."""
+    def desk(self, quotas: Quotas | None = None) -> Desk:
+        """A desk of its own for one thread; ``quotas`` where guests come to it."""
         store = Store.connect(self.stores.store_url)
         bell = make_bell(connect(self.stores.queue_url), bells=self.bells)
         signer = Signer.of_directory(self.directory)
-        return Desk(store, Tokens(store, operator_token(self.directory)), bell, signer=signer, most_forks=self.forks)
+        room = Room(store.client, directory=self.directory, reserve_bytes=self.quotas.disk_reserve_bytes)
+        tokens = Tokens(store, operator_token(self.directory))
+        return Desk(store, tokens, bell, signer=signer, most_forks=self.forks, quotas=quotas, room=room)
 
     def _listen(self) -> None:
         config = uvicorn.Config(
-            self._app(self.desk()),
+            self._app(self.desk(self.quotas)),
             log_config=None,
             access_log=False,
             log_level="warning",
@@ -244,9 +250,12 @@ class Server:
         draft.replace(path)
 
     def look(self) -> None:
-        """Start again whatever has died. Raises EmbeddedError when that cannot be done."""
-        for role in self.stores.revive():
+        """Start again whatever has died or hangs. Raises EmbeddedError when HTTP has ended."""
+        tended = self.stores.tend()
+        for role in tended.started:
             logger().warning("store-started", role=role)
+        for problem in tended.problems:
+            logger().error("store-in-trouble", problem=problem)
         for worker in self.workers:
             worker.see_to_it()
         if self._thread is not None and not self._thread.is_alive():

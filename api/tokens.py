@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from events.envelope import encode, utc_now
+from events.envelope import encode
 from events.store import Store, translated
 
 ORGANISER = "organiser"
@@ -90,13 +90,18 @@ class Tokens:
     """Tokens of all games in a store. ``operator`` is the operator's token, empty where there is none."""
 
     def __init__(
-        self, store: Store, operator: str = "", *, make: Callable[[], str] = _random, clock: Callable[[], str] = utc_now
+        self,
+        store: Store,
+        operator: str = "",
+        *,
+        make: Callable[[], str] = _random,
+        clock: Callable[[], str] | None = None,
     ) -> None:
         self._client: Any = store.client
         self._key = store.key
         self._operator = operator
         self._make = make
-        self._clock = clock
+        self._clock = clock or store.now
 
     @translated
     def issue(self, game: str, who: str, by: str = "operator") -> str:
@@ -126,6 +131,17 @@ class Tokens:
         return tuple(
             msgspec.json.decode(raw, type=Issue) for raw in self._client.lrange(self._key(game, "issues"), 0, -1)
         )
+
+    @translated
+    def issued_before(self, game: str, count: int) -> str:
+        """When the token was issued that is so many from the last one; empty where there are fewer."""
+        raw = self._client.lindex(self._key(game, "issues"), -count)
+        return "" if raw is None else msgspec.json.decode(raw, type=Issue).at
+
+    @translated
+    def arbiters(self, game: str) -> tuple[str, ...]:
+        """The names of a game's arbiters, sorted."""
+        return tuple(sorted(name.decode() for name in self._client.hkeys(self._key(game, "arbiters"))))
 
     @translated
     def caller(self, game: str, token: str | None) -> Caller | None:

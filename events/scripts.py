@@ -12,16 +12,96 @@ local function last(stream)
 end
 """
 
+_GROW = """
+local function grow(game, bytes)
+  if redis.call('HEXISTS', game, 'bytes') == 1 then redis.call('HINCRBY', game, 'bytes', string.format('%d', bytes)) end
+end
+"""
+# How many bytes lie in a game is counted from when somebody first asked on (COUNT).
+
 _KEEP = """
-local function keep(stream, size, note)
-  if size > last(stream) then redis.call('XADD', stream, string.format('%d-0', size), 'note', note) end
+local function keep(game, stream, size, note)
+  if size > last(stream) then
+    redis.call('XADD', stream, string.format('%d-0', size), 'note', note)
+    grow(game, #note)
+  end
 end
 """
 
-# KEYS game inbox keys checkpoints; ARGV key-field body-hash submission size-of-checkpoint note, or 0 and nothing
+_CLOCK = """
+local function stamp(seconds, micros)
+  local days = math.floor(seconds / 86400)
+  local rest = seconds - days * 86400
+  local z = days + 719468
+  local era = math.floor(z / 146097)
+  local of_era = z - era * 146097
+  local years = math.floor(
+    (of_era - math.floor(of_era / 1460) + math.floor(of_era / 36524) - math.floor(of_era / 146096)) / 365)
+  local of_year = of_era - (365 * years + math.floor(years / 4) - math.floor(years / 100))
+  local shifted = math.floor((5 * of_year + 2) / 153)
+  local month = shifted < 10 and shifted + 3 or shifted - 9
+  return string.format('%04d-%02d-%02dT%02d:%02d:%02d.%06dZ',
+    years + era * 400 + (month <= 2 and 1 or 0), month, of_year - math.floor((153 * shifted + 2) / 5) + 1,
+    math.floor(rest / 3600), math.floor(rest / 60) % 60, rest % 60, micros)
+end
+
+local function sortable(at)
+  return string.sub(at, 1, 19) .. (string.match(at, '%.(%d+)') or '')
+end
+
+local now = redis.call('TIME')
+local seconds = tonumber(now[1])
+
+-- The store's clock where no time is stated; never before the submission that came last.
+local function time_behind(before, stated)
+  local at = stated
+  if at == '' then at = stamp(seconds, tonumber(now[2])) end
+  local newest = before and string.match(before, '^{"v":%d+,"at":"(%d[^"]*Z)"')
+  if newest and sortable(newest) > sortable(at) then return newest end
+  return at
+end
+"""
+
+# What a sender may do is asked of a list of what he has sent, the newest first: "<inbox number> <seconds>". Without
+# the list nothing is known against him.
+_QUOTA = """
+local function sent_at(list, index)
+  local found = redis.call('LINDEX', list, index - 1)
+  if not found then return nil end
+  local number, at = string.match(found, '^(%d+) (%d+)$')
+  return tonumber(number), tonumber(at)
+end
+
+local function beyond(game, list, newest, unruled, hourly, most, spare, size)
+  if unruled > 0 then
+    local number = sent_at(list, unruled)
+    local cursor = tonumber(redis.call('HGET', game, 'cursor') or '0')
+    if number and number > cursor and number <= newest then return {'unruled', unruled, 5} end
+  end
+  if hourly > 0 then
+    local _, at = sent_at(list, hourly)
+    if at and at <= seconds and at > seconds - 3600 then return {'often', hourly, at + 3600 - seconds} end
+  end
+  if most > 0 then
+    local bytes = redis.call('HGET', game, 'bytes')
+    if not bytes then return {'uncounted'} end
+    local own = tonumber(redis.call('HGET', game, 'most') or '0')
+    if own > 0 and own < most then most = own end
+    if tonumber(bytes) + size > most * spare then return {'game-full', most, 3600} end
+  end
+  return nil
+end
+"""
+
+# KEYS game inbox keys checkpoints sent; ARGV key-field body-hash, the submission before and behind its time with what
+# time is stated between them, size-of-checkpoint note (or 0 and nothing), most unruled, most in an hour, most bytes of
+# the game, how far beyond, whether the store has no room
 SUBMIT = (
     _LAST
+    + _GROW
     + _KEEP
+    + _CLOCK
+    + _QUOTA
     + """
 if redis.call('EXISTS', KEYS[1]) == 0 then return {'unknown'} end
 local first = redis.call('HGET', KEYS[3], ARGV[1])
@@ -30,41 +110,67 @@ if first then
   if hash == ARGV[2] then return {'again', tonumber(number)} end
   return {'conflict', tonumber(number)}
 end
-local number = last(KEYS[2]) + 1
-redis.call('XADD', KEYS[2], string.format('%d-0', number), 'submission', ARGV[3])
+if ARGV[12] == '1' then return {'full'} end
+local tail = redis.call('XREVRANGE', KEYS[2], '+', '-', 'COUNT', 1)[1]
+local newest = tail and tonumber(string.match(tail[1], '^(%d+)')) or 0
+local size = #ARGV[3] + #ARGV[5] + #ARGV[1] + 128
+local unruled, hourly = tonumber(ARGV[8]), tonumber(ARGV[9])
+local refused = beyond(KEYS[1], KEYS[5], newest, unruled, hourly, tonumber(ARGV[10]), tonumber(ARGV[11]), size)
+if refused then return refused end
+local at = time_behind(tail and tail[2][2], ARGV[4])
+local number = newest + 1
+redis.call('XADD', KEYS[2], string.format('%d-0', number), 'submission', ARGV[3] .. at .. ARGV[5])
 redis.call('HSET', KEYS[3], ARGV[1], string.format('%d %s', number, ARGV[2]))
-keep(KEYS[4], tonumber(ARGV[4]), ARGV[5])
-return {'new', number}
+grow(KEYS[1], size)
+if unruled > 0 or hourly > 0 then
+  redis.call('LPUSH', KEYS[5], string.format('%d %d', number, seconds))
+  redis.call('LTRIM', KEYS[5], 0, math.max(unruled, hourly) - 1)
+end
+keep(KEYS[1], KEYS[4], tonumber(ARGV[6]), ARGV[7])
+return {'new', number, at}
 """
 )
 
 # KEYS game checkpoints; ARGV size note
 KEEP = (
     _LAST
+    + _GROW
     + _KEEP
     + """
 if redis.call('EXISTS', KEYS[1]) == 0 then return {'unknown'} end
-keep(KEYS[2], tonumber(ARGV[1]), ARGV[2])
+keep(KEYS[1], KEYS[2], tonumber(ARGV[1]), ARGV[2])
 return {'done'}
 """
 )
 
-# KEYS game inbox keys; ARGV key-field body-hash submission, then fields and values of the game
-CREATE = """
+# KEYS game inbox keys; ARGV key-field body-hash, the submission as above, then fields and values of the game
+CREATE = (
+    _CLOCK
+    + """
 if redis.call('EXISTS', KEYS[1]) == 1 then
   local first = redis.call('HGET', KEYS[3], ARGV[1])
   if first == '1 ' .. ARGV[2] then return {'again', 1} end
   return {'exists'}
 end
-for i = 4, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
-redis.call('XADD', KEYS[2], '1-0', 'submission', ARGV[3])
+local at = time_behind(nil, ARGV[4])
+for i = 6, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
+redis.call('HSET', KEYS[1], 'created', at, 'bytes', string.format('%d', #ARGV[3] + #ARGV[5] + #ARGV[1] + 128))
+redis.call('XADD', KEYS[2], '1-0', 'submission', ARGV[3] .. at .. ARGV[5])
 redis.call('HSET', KEYS[3], ARGV[1], '1 ' .. ARGV[2])
-return {'new', 1}
+return {'new', 1, at}
+"""
+)
+
+# KEYS game; ARGV bytes, counted before
+COUNT = """
+if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+return redis.call('HSETNX', KEYS[1], 'bytes', ARGV[1])
 """
 
 # KEYS game ledger; ARGV token expected-version expected-cursor cursor, then public, sealed, digest of each entry
 APPEND = (
     _LAST
+    + _GROW
     + """
 if redis.call('EXISTS', KEYS[1]) == 0 then return {'unknown'} end
 local fence = redis.call('HGET', KEYS[1], 'fence') or '0'
@@ -72,12 +178,15 @@ if fence ~= ARGV[1] then return {'fenced', tonumber(fence)} end
 local version = last(KEYS[2])
 local cursor = redis.call('HGET', KEYS[1], 'cursor') or '0'
 if version ~= tonumber(ARGV[2]) or cursor ~= ARGV[3] then return {'stale', version} end
+local bytes = 0
 for i = 5, #ARGV, 3 do
   version = version + 1
+  bytes = bytes + #ARGV[i] + #ARGV[i + 1] + 128
   redis.call('XADD', KEYS[2], string.format('%d-0', version),
              'public', ARGV[i], 'sealed', ARGV[i + 1], 'digest', ARGV[i + 2])
 end
 redis.call('HSET', KEYS[1], 'cursor', ARGV[4])
+grow(KEYS[1], bytes)
 return {'done', version}
 """
 )
@@ -122,31 +231,27 @@ redis.call('HSET', KEYS[1], 'parked', ARGV[2])
 return {'done'}
 """
 
-# KEYS game inbox ledger keys checkpoints; ARGV number of game fields, of entries, of submissions, of keys, of
-# checkpoints, then all of them
+# KEYS game inbox ledger keys checkpoints, then the same five as they were staged; ARGV nothing. A game may be larger
+# than one call should be, so its parts are put beside their places first, and are all there at once or not at all.
 IMPORT = """
-if redis.call('EXISTS', KEYS[1]) == 1 then return {'exists'} end
-local at = 6
-for i = 1, tonumber(ARGV[1]) do
-  redis.call('HSET', KEYS[1], ARGV[at], ARGV[at + 1])
-  at = at + 2
+for i = 1, 5 do
+  if redis.call('EXISTS', KEYS[i]) == 1 then
+    redis.call('DEL', unpack(KEYS, 6))
+    return {'exists'}
+  end
 end
-for i = 1, tonumber(ARGV[2]) do
-  redis.call('XADD', KEYS[3], string.format('%d-0', i),
-             'public', ARGV[at], 'sealed', ARGV[at + 1], 'digest', ARGV[at + 2])
-  at = at + 3
-end
-for i = 1, tonumber(ARGV[3]) do
-  redis.call('XADD', KEYS[2], string.format('%d-0', i), 'submission', ARGV[at])
-  at = at + 1
-end
-for i = 1, tonumber(ARGV[4]) do
-  redis.call('HSET', KEYS[4], ARGV[at], ARGV[at + 1])
-  at = at + 2
-end
-for i = 1, tonumber(ARGV[5]) do
-  redis.call('XADD', KEYS[5], ARGV[at] .. '-0', 'note', ARGV[at + 1])
-  at = at + 2
+if redis.call('EXISTS', KEYS[6]) == 0 then return {'gone'} end
+for i = 1, 5 do
+  if redis.call('EXISTS', KEYS[i + 5]) == 1 then
+    redis.call('PERSIST', KEYS[i + 5])
+    redis.call('RENAME', KEYS[i + 5], KEYS[i])
+  end
 end
 return {'done'}
+"""
+
+# KEYS probe; ARGV nothing. Whether scripts can write.
+PROBE = """
+redis.call('SET', KEYS[1], redis.call('TIME')[1])
+return 1
 """

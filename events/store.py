@@ -2,13 +2,16 @@
 
 Keys of one game share a hash slot: ``rookery:{<game>}:…``
 
-    game      hash: rules, version, created, pepper, cursor (inbox number ruled on), fence, parked
+    game      hash: rules, version, created, pepper, cursor (inbox number ruled on), fence, parked, bytes (how many
+              lie in inbox and ledger, once somebody has asked), most (how many may, where that is less than usual)
     inbox     stream of submissions, ids 1-0, 2-0 …
     keys      hash: seat and idempotency key to inbox number and body hash
     checkpoints  stream of signed notes that were handed out, ids <entries signed for>-0
     ledger    stream of entries, ids <seq>-0
     lease     "<token> <holder>", expires
     snapshot  a state and its version; may be deleted at any time
+    sent:<seat>  list of what a sender sent lately, the newest first: "<inbox number> <seconds>"; for quotas only
+    staged:…  parts of a game that is being imported, expire
 
 Outside of games: ``rookery:games`` and ``rookery:unruled``, sets of ids. Works on one server and on a cluster.
 """
@@ -22,6 +25,7 @@ import re
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Any, ParamSpec, TypeVar
 
 import msgspec
@@ -31,7 +35,7 @@ from redis.retry import Retry
 
 from events import codec, scripts
 from events.chain import Chain
-from events.envelope import GENESIS, MOST_BYTES, Receipt, Stored, Submission, encode, number_of, stream_id
+from events.envelope import GENESIS, Receipt, Stored, Submission, encode, number_of, stream_id
 from events.errors import (
     BadCommand,
     BadGameId,
@@ -39,11 +43,16 @@ from events.errors import (
     GameUnknown,
     KeyConflict,
     LeaseLost,
+    OverQuota,
     RecordDamaged,
+    ServerFull,
     StaleAppend,
     StoreAway,
     StoreRefuses,
+    TooLarge,
 )
+from events.health import Health
+from events.limits import MOST_KEY_LETTERS, PAGE_BYTES, UNBOUND, Allowance, most_bytes
 from events.ruling import Judge, Line
 from events.upcasters import VERSION
 
@@ -53,11 +62,20 @@ R = TypeVar("R")
 ANSWER_SECONDS = 10.0
 """How long a server may take for an answer, and so twice the longest that a blocking call may wait."""
 
+PROBE_SECONDS = 2.0
+"""How long a server may take to show that it is well."""
+
 LONGEST_WAIT_SECONDS = 5.0
 """How long one blocking call waits at most."""
 
 PAGE = 200
-"""How many elements of a stream are read at once."""
+"""How many elements of a stream are read at once at most; see also ``PAGE_BYTES``."""
+
+FIRST_PAGE = 16
+"""How many are read at first, before it is known how large they are."""
+
+STAGED_SECONDS = 3600
+"""How long the parts of a game that is being imported are kept when its import does not come to an end."""
 
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
@@ -132,13 +150,14 @@ def translated(method: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
-def connect(url: str, *, patience_seconds: float = 2.0) -> Any:
+def connect(url: str, *, patience_seconds: float = 2.0, answer_seconds: float | None = None) -> Any:
     """A client for a server by URL: redis://, rediss://, unix://, or cluster://host:port for a cluster.
 
     A call on a connection that broke is made again; one that a hanging server does not answer is not, since the next
     would hang as long. Whether it was done is not known then, so whoever asked repeats it under the same key.
     """
-    options: dict[str, Any] = {"protocol": 2, "socket_timeout": ANSWER_SECONDS, "socket_connect_timeout": 5}
+    patience = ANSWER_SECONDS if answer_seconds is None else answer_seconds
+    options: dict[str, Any] = {"protocol": 2, "socket_timeout": patience, "socket_connect_timeout": min(5, patience)}
     if url.startswith("cluster://"):
         return redis.RedisCluster.from_url("redis://" + url.removeprefix("cluster://"), **options)
     tries = max(1, int(patience_seconds / 0.1))
@@ -161,8 +180,10 @@ def check_game_id(game: str) -> None:
 class Store:
     """All games on one server or cluster. Safe to share between threads."""
 
-    def __init__(self, client: Any) -> None:
+    def __init__(self, client: Any, probing: Callable[[], Any] | None = None) -> None:
+        """``probing`` makes a client of less patience, to look after the server's health."""
         self.client = client
+        self.health = Health(probing or (lambda: client))
         register = client.register_script
         self._submit = register(scripts.SUBMIT)
         self._create = register(scripts.CREATE)
@@ -173,16 +194,28 @@ class Store:
         self._park = register(scripts.PARK)
         self._keep = register(scripts.KEEP)
         self._import = register(scripts.IMPORT)
+        self._count = register(scripts.COUNT)
 
     @classmethod
     def connect(cls, url: str, *, patience_seconds: float = 2.0) -> Store:
         """The store behind a URL. Nothing is sent before it is needed."""
-        return cls(connect(url, patience_seconds=patience_seconds))
+
+        def probing() -> Any:
+            return connect(url, patience_seconds=0.1, answer_seconds=PROBE_SECONDS)
+
+        return cls(connect(url, patience_seconds=patience_seconds), probing)
 
     @translated
     def ping(self) -> None:
         """Raise :class:`StoreAway` unless the store answers."""
         self.client.ping()
+
+    @translated
+    def now(self) -> str:
+        """The time of the store's clock, which submissions get: several hosts have one time then."""
+        seconds, micros = self.client.time()
+        moment = datetime.fromtimestamp(seconds, UTC).replace(microsecond=micros)
+        return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
     @staticmethod
     def key(game: str, what: str) -> str:
@@ -193,28 +226,27 @@ class Store:
 
     @translated
     def create(
-        self, game: str, rules: str, version: str, opening: Submission, *, pepper: bytes | None = None
+        self, game: str, rules: str, version: str, opening: Submission, *, pepper: bytes | None = None, most: int = 0
     ) -> Receipt:
-        """Create a game; ``opening`` is the first submission of its inbox. Under the same key: the first receipt."""
+        """Create a game; ``opening`` is the first submission of its inbox. Under the same key: the first receipt.
+
+        ``most``: how many bytes guests may fill it with, where that is less than in other games.
+        """
         check_game_id(game)
         opening = self._checked(opening)
-        fields = {
-            "rules": rules,
-            "version": version,
-            "created": opening.at,
-            "pepper": (pepper or os.urandom(32)).hex(),
-        }
-        raw = codec.write_submission(opening)
+        fields = {"rules": rules, "version": version, "pepper": (pepper or os.urandom(32)).hex()}
+        if most:
+            fields["most"] = str(most)
         self.client.sadd("rookery:games", game)
         flat = [item for pair in fields.items() for item in pair]
         answer = self._create(
             keys=self._keys(game, "game", "inbox", "keys"),
-            args=[_key_field(opening), opening.body_hash, raw, *flat],
+            args=[_key_field(opening), opening.body_hash, *_around_time(opening), *flat],
         )
         if answer[0] == b"exists":
             raise GameExists(game)
         self.client.sadd("rookery:unruled", game)
-        return self._receipt(game, opening, raw, 1, answer[0] == b"again")
+        return self._receipt(game, opening, answer)
 
     @translated
     def games(self) -> tuple[str, ...]:
@@ -247,39 +279,69 @@ class Store:
     # Inbox
 
     @translated
-    def submit(self, game: str, submission: Submission, checkpoint: Kept | None = None) -> Receipt:
+    def submit(
+        self, game: str, submission: Submission, checkpoint: Kept | None = None, allowance: Allowance = UNBOUND
+    ) -> Receipt:
         """Put a submission into the inbox. Returns once the store has it as durably as it promises.
 
         The same key with the same command gives the first receipt; with another one :class:`KeyConflict`. The
-        ``checkpoint`` that goes into the receipt is kept in the same step.
+        ``checkpoint`` that goes into the receipt is kept in the same step. Raises :class:`TooLarge`,
+        :class:`BadCommand`, and :class:`OverQuota` or :class:`ServerFull` for what the ``allowance`` does not cover.
         """
         submission = self._checked(submission)
-        raw = codec.write_submission(submission)
         kept = Kept(0, "") if checkpoint is None else checkpoint
-        answer = self._submit(
-            keys=self._keys(game, "game", "inbox", "keys", "checkpoints"),
-            args=[_key_field(submission), submission.body_hash, raw, kept.size, kept.note],
-        )
-        if answer[0] == b"unknown":
-            raise GameUnknown(game)
-        if answer[0] == b"conflict":
-            raise KeyConflict(submission.key, stream_id(answer[1]))
+        keys = [
+            *self._keys(game, "game", "inbox", "keys", "checkpoints"),
+            self.key(game, f"sent:{submission.seat or ''}"),
+        ]
+        args = [
+            *(_key_field(submission), submission.body_hash, *_around_time(submission), kept.size, kept.note),
+            *(allowance.unruled, allowance.per_hour, allowance.game_bytes, allowance.spare, int(allowance.is_closed)),
+        ]
+        answer = self._submit(keys=keys, args=args)
+        if answer[0] == b"uncounted":
+            self._count(keys=self._keys(game, "game"), args=[self._bytes(game)])
+            answer = self._submit(keys=keys, args=args)
+        match answer[0]:
+            case b"unknown":
+                raise GameUnknown(game)
+            case b"conflict":
+                raise KeyConflict(submission.key, stream_id(answer[1]))
+            case b"full":
+                raise ServerFull
+            case b"unruled" | b"often" | b"game-full":
+                raise OverQuota(answer[0].decode(), int(answer[1]), int(answer[2]))
         self.client.sadd("rookery:unruled", game)
-        return self._receipt(game, submission, raw, answer[1], answer[0] == b"again")
+        return self._receipt(game, submission, answer)
 
     def _checked(self, submission: Submission) -> Submission:
         """With a key, since a request may be sent twice by the client; raises :class:`BadCommand`."""
         raw = bytes(submission.command)
-        if len(raw) > MOST_BYTES:
-            raise BadCommand(f"it has {len(raw)} bytes, and {MOST_BYTES} is the most")
+        most = most_bytes(submission.cause)
+        if len(raw) > most:
+            raise TooLarge(len(raw), most)
+        if len(submission.key) > MOST_KEY_LETTERS:
+            raise BadCommand(f"its key has more than {MOST_KEY_LETTERS} letters")
         if not codec.is_json(raw):
             raise BadCommand("it is not JSON")
         return submission if submission.key else msgspec.structs.replace(submission, key=uuid.uuid4().hex)
 
-    def _receipt(self, game: str, submission: Submission, raw: bytes, number: int, again: bool) -> Receipt:
+    def _bytes(self, game: str) -> int:
+        """How many bytes lie in the streams of a game."""
+        return sum(
+            sum(map(len, fields.values())) + 128
+            for what in ("inbox", "ledger", "checkpoints")
+            for _, fields in self._rows(game, what, 0, None)
+        )
+
+    def _receipt(self, game: str, submission: Submission, answer: list[Any]) -> Receipt:
+        again, number = answer[0] == b"again", int(answer[1])
         if again:
             raw = next(raw for _, raw in self.raw_submissions(game, number - 1, 1))
             submission = codec.read_submission(stream_id(number), raw)
+        else:
+            submission = msgspec.structs.replace(submission, at=answer[2].decode())
+            raw = codec.write_submission(submission)
         return Receipt(game, stream_id(number), submission.at, hashlib.sha256(raw).hexdigest(), again)
 
     @translated
@@ -552,26 +614,51 @@ class Store:
         inbox: Iterable[Submission],
         checkpoints: Sequence[Kept] = (),
     ) -> None:
-        """Put a whole game into the store at once; raises :class:`GameExists`."""
+        """Put a whole game into the store at once; raises :class:`GameExists`.
+
+        Its parts are staged beside their places, some at a time, so that no call is as large as the game.
+        """
         check_game_id(game)
+        if self.exists(game):
+            raise GameExists(game)
+        parts = ("game", "inbox", "ledger", "keys", "checkpoints")
+        stage = f"staged:{uuid.uuid4().hex}"
+        final, staged = self._keys(game, *parts), self._keys(game, *(f"{stage}:{part}" for part in parts))
+        head, waiting, ledger, keys, notes = staged
+
+        def calls() -> Iterator[tuple[Any, ...]]:
+            yield ("HSET", head, *(item for pair in fields.items() for item in pair))
+            for one in inbox:
+                raw = codec.write_submission(one)
+                yield "XADD", waiting, one.inbox, "submission", raw
+                yield "HSET", keys, _key_field(one), f"{one.number} {one.body_hash}"
+            for number, stored in enumerate(entries, 1):
+                sealed = codec.write_parts(stored.sealed)
+                yield (
+                    "XADD",
+                    ledger,
+                    stream_id(number),
+                    "public",
+                    stored.public,
+                    "sealed",
+                    sealed,
+                    "digest",
+                    stored.digest,
+                )
+            for kept in checkpoints:
+                yield "XADD", notes, stream_id(kept.size), "note", kept.note
+
         self.client.sadd("rookery:games", game)
-        parts = [part for one in entries for part in (one.public, codec.write_parts(one.sealed), one.digest)]
-        submissions = list(inbox)
-        flat = [item for pair in fields.items() for item in pair]
-        keys = [item for one in submissions for item in (_key_field(one), f"{one.number} {one.body_hash}")]
-        answer = self._import(
-            keys=self._keys(game, "game", "inbox", "ledger", "keys", "checkpoints"),
-            args=[
-                *(len(flat) // 2, len(parts) // 3, len(submissions), len(keys) // 2, len(checkpoints)),
-                *flat,
-                *parts,
-                *(codec.write_submission(one) for one in submissions),
-                *keys,
-                *(item for one in checkpoints for item in (one.size, one.note)),
-            ],
-        )
+        for some in _bounded(_expiring(calls())):
+            with self.client.pipeline(transaction=False) as pipe:
+                for call in some:
+                    pipe.execute_command(*call)
+                pipe.execute()
+        answer = self._import(keys=[*final, *staged], args=[])
         if answer[0] == b"exists":
             raise GameExists(game)
+        if answer[0] == b"gone":
+            raise StoreRefuses("what was staged of the game is gone")
         self.client.sadd("rookery:unruled", game)
 
     # Small things
@@ -586,13 +673,16 @@ class Store:
     def _rows(self, game: str, what: str, after: int, count: int | None) -> Iterator[tuple[str, dict[bytes, bytes]]]:
         """Elements of a stream behind a number, page by page."""
         left = count
+        most = FIRST_PAGE
         while left is None or left > 0:
-            size = PAGE if left is None else min(PAGE, left)
+            size = most if left is None else min(most, left)
             page = self._page(game, what, after, size)
             for name, fields in page:
                 yield name.decode(), fields
             if len(page) < size:
                 return
+            largest = max(sum(map(len, fields.values())) for _, fields in page)
+            most = max(1, min(PAGE, 2 * most, PAGE_BYTES // max(1, largest)))
             after = number_of(page[-1][0].decode())
             left = None if left is None else left - len(page)
 
@@ -602,6 +692,37 @@ class Store:
             self.key(game, what), min=stream_id(after + 1), count=size
         )
         return found
+
+
+def _around_time(submission: Submission) -> tuple[bytes, str, bytes]:
+    """The stored form of a submission before and behind its time, and between them the time, if one is stated."""
+    timeless = codec.write_submission(msgspec.structs.replace(submission, at=""))
+    before, field, behind = timeless.partition(b'"at":"')
+    return before + field, submission.at, behind
+
+
+def _expiring(calls: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    """Calls that write; whatever key they make goes by itself after a while, if nobody takes it into use."""
+    known: set[str] = set()
+    for call in calls:
+        yield call
+        if call[1] not in known:
+            known.add(call[1])
+            yield "EXPIRE", call[1], STAGED_SECONDS
+
+
+def _bounded(calls: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
+    """Calls in groups of about a page."""
+    some: list[tuple[Any, ...]] = []
+    size = 0
+    for call in calls:
+        some.append(call)
+        size += sum(len(part) for part in call if isinstance(part, bytes | str)) + 64
+        if size >= PAGE_BYTES:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
 
 
 def _key_field(submission: Submission) -> str:

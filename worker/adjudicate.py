@@ -17,6 +17,7 @@ import structlog
 
 from events.envelope import Stored, Submission, utc_now
 from events.errors import GameUnknown, LeaseLost, RecordDamaged, StaleAppend, StoreAway, StoreRefuses
+from events.limits import PAGE_BYTES
 from events.past import Record
 from events.ruling import Judge, Line
 from events.store import Lease, Parked, Store
@@ -130,6 +131,16 @@ def adjudicate(
     raise AssertionError("a game is settled long before")
 
 
+def _page(submissions: Iterator[Submission]) -> Iterator[Submission]:
+    """As many as have about a page of bytes together; one in any case."""
+    size = 0
+    for one in submissions:
+        yield one
+        size += len(bytes(one.command))
+        if size >= PAGE_BYTES:
+            return
+
+
 class _Desk:
     """One adjudicator at one game, as long as the lease lasts."""
 
@@ -208,7 +219,7 @@ class _Desk:
 
     def _one_batch(self, line: Line) -> Line | None:
         """Rule on the next submissions and append; None when there are none. A mistake stops behind what was ruled."""
-        waiting = list(self.store.submissions(self.game, line.taken, self.batch))
+        waiting = list(_page(self.store.submissions(self.game, line.taken, self.batch)))
         if not waiting:
             return None
         self._hold_on()

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from domain.kernel.shared import OpenSharedSeed, SharedSeed, Stage
-from events.envelope import Submission, submission, utc_now
+from events.envelope import Submission, submission
 from events.errors import GameExists, RecordError
 from events.ruling import Judge
 from events.shared import SharedRecord, SharedSeeds
@@ -31,10 +31,10 @@ def see_to_shared(
     ring: Ring,
     *,
     warm: Warm | None = None,
-    clock: Callable[[], str] = utc_now,
+    clock: Callable[[], str] | None = None,
 ) -> int:
     """Do what is to be done about shared seeds now; how many are still to be opened."""
-    look = _Look(store, judges, ring, Warm() if warm is None else warm, clock)
+    look = _Look(store, judges, ring, Warm() if warm is None else warm, clock or store.now)
     waiting = 0
     for name in look.seeds.unopened():
         try:
@@ -105,6 +105,6 @@ class _Look:
     def _open(self, record: SharedRecord, game: str) -> None:
         """Send the command that opens the seed, once. Nobody guesses its key, so nobody else has used it."""
         key = hashlib.sha256(f"rookery/open-shared/1\x00{record.id}\x00{record.seed}".encode()).hexdigest()
-        sent = submission(OpenSharedSeed(record.id), seat=None, at=self.clock(), cause="system", key=key)
+        sent = submission(OpenSharedSeed(record.id), seat=None, cause="system", key=key)
         self.store.submit(game, msgspec.structs.replace(sent, correlation=record.id))
         self.ring(game)

@@ -32,8 +32,10 @@ from events.errors import (
     FileDamaged,
     GameExists,
     KeyConflict,
+    OverQuota,
     RecordDamaged,
     RecordError,
+    ServerFull,
     SharedSeedClosed,
     SharedSeedExists,
     StoreAway,
@@ -112,6 +114,8 @@ def failure(error: Exception) -> Failure:
             return Failure(REFUSED, "plan-out-of-date", f"{error} Nothing was recorded; plan anew.", **versions)
         case Unsigned():
             return Failure(USAGE, "no-key", str(error))
+        case OverQuota() | ServerFull():
+            return Failure(REFUSED, _word(error), str(error))
         case KeyConflict() | GameExists() | SharedSeedExists() | SharedSeedClosed():
             return Failure(REFUSED, _word(error), str(error))
         case PortTaken() | BadAddress():

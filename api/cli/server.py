@@ -23,6 +23,7 @@ from api.tokens import PUBLIC
 from domain.thrones.prose import Prose
 from events.embedded import data_directory, find
 from events.envelope import Receipt, Stored
+from events.limits import Quotas
 from events.store import Store
 from worker import log, run
 from worker.settings import Settings
@@ -56,7 +57,11 @@ def up(
     log.configure(level)
     recorded = _recorded() if example else None
     directory = Path(data).absolute() if data else data_directory().absolute()
-    server = Server(directory, host=host, port=port, workers=workers, log=level, name=name, forks=forks)
+    try:
+        quotas = Quotas.from_environment()
+    except ValueError as error:
+        raise usage(f"The quotas cannot be used: {error}.") from error
+    server = Server(directory, host=host, port=port, workers=workers, log=level, name=name, forks=forks, quotas=quotas)
     with _told_to_stop() as stop:
         server.start()
         try:

@@ -18,6 +18,7 @@ from api.dependencies import (
     desk_of,
     etag,
     key_of,
+    most_of,
     needing,
     reading,
     seen_of,
@@ -37,6 +38,7 @@ from domain.thrones.prose import Prose
 from domain.thrones.ruleset import THRONES
 from domain.thrones.state import State
 from events.envelope import Receipt, Refused, number_of
+from events.limits import MOST_ORDER_BYTES
 
 router = APIRouter()
 
@@ -65,14 +67,14 @@ def bench_of(request: Request) -> Bench:
         takes=wire.ArbiterOrder,
         gives={201: wire.NewToken},
         token="of the organiser or the operator",
-        fails=(400, 401, 403, 404, 422),
+        fails=(400, 401, 403, 404, 413, 422, 429),
     ),
 )
 async def arbiter_token(request: Request, game: str, name: str) -> Response:
     """An arbiter who plays in the game gets one only where its charter allows that."""
     caller = await run_in_threadpool(caller_of, request, game)
     needing(caller, (ORGANISER, "operator"), "the organiser or the operator")
-    body = await body_of(request)
+    body = await body_of(request, MOST_ORDER_BYTES)
     order = wire.strictly(decoded(body), wire.ArbiterOrder) if body.strip() else wire.ArbiterOrder()
     token = await run_in_threadpool(_issue, desk_of(request), game, name, order.seat, caller)
     return answer(wire.NewToken(game, f"{ARBITER}:{name}", token), 201)
@@ -86,6 +88,7 @@ def _issue(desk: Desk, game: str, name: str, seat: str, caller: Caller) -> str:
         )
     Bench.check_name(desk.agreed(game), name, seat)
     Bench.check_seat(state, seat)
+    desk.check_issue(game, caller, arbiter=name)
     return desk.tokens.issue_arbiter(game, name, seat, caller.role)
 
 
@@ -168,7 +171,7 @@ async def _order(request: Request, game: str, kind: Any, roles: tuple[str, ...],
     """Who asks, and his order."""
     caller = await run_in_threadpool(caller_of, request, game)
     needing(caller, roles, whose)
-    return caller, wire.strictly(decoded(await body_of(request)), kind)
+    return caller, wire.strictly(decoded(await body_of(request, most_of(caller))), kind)
 
 
 def _rewind(order: wire.RewindOrder) -> Rewind:
@@ -242,7 +245,7 @@ def _acting(says: str, takes: Any, token: str = "of an arbiter or the operator",
         gives={200: wire.Submitted, 201: wire.Submitted, 202: wire.Submitted},
         token=token,
         headers=(KEY, PREFER, *((PLANNED,) if planned else ())),
-        fails=(400, 401, 403, 404, 409, 413, 422, *((428,) if planned else ())),
+        fails=(400, 401, 403, 404, 409, 413, 422, *((428,) if planned else ()), 429),
     )
 
 

@@ -11,7 +11,6 @@ from starlette.responses import Response
 
 from api import wire
 from api.dependencies import (
-    MOST_LETTER_BYTES,
     answer,
     body_of,
     caller_of,
@@ -20,6 +19,7 @@ from api.dependencies import (
     etag,
     key_of,
     media_type,
+    most_of,
     needing,
     reading,
     seen_of,
@@ -35,6 +35,7 @@ from api.tokens import ORGANISER, Caller
 from domain.thrones.prose import Prose
 from events.envelope import Cause, Receipt, Refused, encode, number_of
 from events.errors import StoreAway
+from events.limits import MOST_LETTER_BYTES
 
 router = APIRouter()
 
@@ -61,7 +62,7 @@ class _Sent(msgspec.Struct, frozen=True):
         gives={200: wire.Submitted, 201: wire.Submitted, 202: wire.Submitted},
         token="of a seat, the organiser or the operator",
         headers=(KEY, PREFER, IF_MATCH, SEEN),
-        fails=(400, 401, 403, 404, 409, 413, 415, 422, 503),
+        fails=(400, 401, 403, 404, 409, 413, 415, 422, 429, 503),
     ),
 )
 async def send_command(request: Request, game: str, seen: int | None = None) -> Response:
@@ -101,7 +102,7 @@ async def _read(request: Request, game: str, caller: Caller, key: str, seen: int
         raise Edge(
             415, "wrong-media-type", "A command is JSON, or one answer in the notation as text/plain.", type=kind
         )
-    body = await body_of(request)
+    body = await body_of(request, most_of(caller))
     value = decoded(body)
     if caller.role == "seat":
         wire.strictly(value, wire.AnyCommand)

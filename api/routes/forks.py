@@ -17,6 +17,7 @@ from api.forking import MOST_PURPOSE, Fork, fork
 from api.openapi import KEY, PREFER, describe
 from api.tokens import ARBITER, ORGANISER, Caller
 from domain.kernel.docket import Origin
+from events.limits import MOST_ANSWER_BYTES
 
 router = APIRouter()
 
@@ -63,7 +64,7 @@ async def make_fork(request: Request, game: str) -> Response:
     desk = desk_of(request)
     caller = await run_in_threadpool(caller_of, request, game)
     needing(caller, ("seat", ORGANISER, ARBITER, "operator"), "a seat, an arbiter or the organiser")
-    order = wire.strictly(decoded(await body_of(request)), ForkOrder)
+    order = wire.strictly(decoded(await body_of(request, MOST_ANSWER_BYTES)), ForkOrder)
     made = await run_in_threadpool(_make, desk, game, caller, order, key_of(request))
     seconds = wait_of(request)
     applied = {}

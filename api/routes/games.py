@@ -37,11 +37,9 @@ from domain.thrones.disputes import arbitration_of
 from domain.thrones.state import State
 from events.bundle import BundleDamaged
 from events.errors import FileDamaged, RecordDamaged
+from events.limits import MOST_IMPORTED_BYTES, MOST_START_BYTES
 
 router = APIRouter()
-
-MOST_IMPORTED_BYTES = 1 << 26
-"""A long game has about one million."""
 
 FIRST_RULING_SECONDS = 10.0
 
@@ -63,7 +61,7 @@ async def create_game(request: Request) -> Response:
     """The operator creates a game. With an idempotency key and no id of its own, a repetition meets the first game."""
     desk = desk_of(request)
     check_operator(desk, token_of(request))
-    raw = decoded(await body_of(request))
+    raw = decoded(await body_of(request, MOST_START_BYTES))
     if isinstance(raw, dict) and isinstance(raw.get("arbitration"), dict):
         arbitration_of(raw["arbitration"])  # what is unknown there is told with what there is
     order = wire.strictly(raw, wire.GameOrder)
@@ -114,6 +112,7 @@ async def import_game(request: Request, game: str | None = None) -> Response:
     """Its seats need new tokens."""
     desk = desk_of(request)
     check_operator(desk, token_of(request))
+    await run_in_threadpool(desk.check_room)
     raw = await body_of(request, MOST_IMPORTED_BYTES)
 
     def settled(name: str) -> None:
@@ -197,7 +196,7 @@ def token_issues(request: Request, game: str, at: str | None = None) -> Response
         says="Issue a new token for a seat; the old one is void",
         gives={201: wire.NewToken},
         token="of the organiser or the operator",
-        fails=(401, 403, 404),
+        fails=(401, 403, 404, 429),
     ),
 )
 def seat_token(request: Request, game: str, seat: str) -> Response:
@@ -210,6 +209,7 @@ def seat_token(request: Request, game: str, seat: str) -> Response:
         raise Edge(
             404, "seat-unknown", f"This game has no seat {seat!r}.", seat=seat, seats=sorted(state.charter.seats)
         )
+    desk.check_issue(game, caller)
     return answer(wire.NewToken(game, seat, desk.tokens.issue(game, seat, caller.role)), 201)
 
 
@@ -219,7 +219,7 @@ def seat_token(request: Request, game: str, seat: str) -> Response:
         says="Issue a new token for the organiser; the old one is void",
         gives={201: wire.NewToken},
         token="of the organiser or the operator",
-        fails=(401, 403, 404),
+        fails=(401, 403, 404, 429),
     ),
 )
 def organiser_token(request: Request, game: str) -> Response:
@@ -227,4 +227,5 @@ def organiser_token(request: Request, game: str) -> Response:
     desk = desk_of(request)
     caller = caller_of(request, game)
     needing(caller, (ORGANISER, "operator"), "the organiser or the operator")
+    desk.check_issue(game, caller)
     return answer(wire.NewToken(game, ORGANISER, desk.tokens.issue(game, ORGANISER, caller.role)), 201)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
@@ -31,6 +31,7 @@ from api.tokens import ARBITER, ORGANISER, Caller
 from domain.thrones.state import State
 from events.errors import StoreAway
 from events.export import export_game
+from events.limits import PAGE_BYTES
 
 router = APIRouter()
 
@@ -72,7 +73,10 @@ def log(
     limit: Annotated[int, Query(ge=1, le=MOST_ENTRIES)] = MOST_ENTRIES,
     at: str | None = None,
 ) -> Response:
-    """Each with its English and its stored bytes; with ``at`` up to that entry, and without later rewinds."""
+    """Each with its English and its stored bytes; with ``at`` up to that entry, and without later rewinds.
+
+    A page is bounded by bytes too; ``next``, and a ``Link`` header, say where the following one begins.
+    """
     desk = desk_of(request)
     caller = caller_of(request, game)
     version = version_of(request, game, at)
@@ -82,9 +86,13 @@ def log(
     if known is not None:
         return known
     count = min(limit, version - after)
-    entries = tuple(_rulings(desk, game, caller, after, count, version)) if count else ()
-    following = after + count if after + count < version else None
-    return reading(wire.Log(game, version, after, following, entries), etag(version))
+    entries = tuple(_some(_rulings(desk, game, caller, after, count, version))) if count else ()
+    reached = after + len(entries)
+    following = reached if reached < version else None
+    told = reading(wire.Log(game, version, after, following, entries), etag(version))
+    if following is not None:
+        told.headers["Link"] = f'<{request.url.include_query_params(after=following)}>; rel="next"'
+    return told
 
 
 @router.get(
@@ -189,7 +197,7 @@ async def _stream(request: Request, desk: Desk, game: str, caller: Caller, after
             if not grown:
                 yield b": still here\n\n"
                 continue
-            for ruling in await run_in_threadpool(_some, desk, game, caller, after):
+            for ruling in await run_in_threadpool(_page, desk, game, caller, after):
                 after = ruling.seq
                 yield b"id: %d\nevent: entry\ndata: %s\n\n" % (after, wire.to_bytes(ruling))
         except StoreAway:
@@ -198,5 +206,15 @@ async def _stream(request: Request, desk: Desk, game: str, caller: Caller, after
             await asyncio.sleep(min(heartbeat, 1.0))
 
 
-def _some(desk: Desk, game: str, caller: Caller, after: int) -> list[wire.Ruling]:
-    return list(_rulings(desk, game, caller, after, MOST_ENTRIES))
+def _some(rulings: Iterable[wire.Ruling]) -> Iterator[wire.Ruling]:
+    """The first of these that have about a page of bytes together; one in any case."""
+    size = 0
+    for ruling in rulings:
+        yield ruling
+        size += len(ruling.record.public) + sum(len(part.body) for part in ruling.record.sealed)
+        if size >= PAGE_BYTES:
+            return
+
+
+def _page(desk: Desk, game: str, caller: Caller, after: int) -> list[wire.Ruling]:
+    return list(_some(_rulings(desk, game, caller, after, MOST_ENTRIES)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
@@ -20,6 +22,11 @@ router = APIRouter()
 
 RULING_SECONDS = 20.0
 """How long a read of secrets waits until it is written down."""
+
+MOST_BUNDLES = 2
+"""At a time: one is made in memory, and takes a few times the bytes of its game."""
+
+_bundling = threading.BoundedSemaphore(MOST_BUNDLES)
 
 EVERY_SECRET = "the whole game, every secret included"
 SECRETS_OF_ALL = "the whole record with everything that is sealed for any House"
@@ -97,12 +104,15 @@ def game_bundle(request: Request, game: str, at: str | None = None, secrets: boo
     known = unchanged(request, tag)
     if known is not None:
         return known
-    if secrets:
-        made = bundle(desk, game, full=True, at=version)
-    else:
-        house = desk.house_of(desk.line(game).state, caller)
-        seats = () if caller.seat is None else (caller.seat,)
-        made = bundle(desk, game, full=False, player=house, seats=seats, at=version)
+    house = None if secrets else desk.house_of(desk.line(game).state, caller)
+    seats = () if secrets or caller.seat is None else (caller.seat,)
+    if not _bundling.acquire(blocking=False):
+        detail = f"This server makes {MOST_BUNDLES} bundles at a time. Try again in a moment."
+        raise Edge(503, "bundles-busy", detail, {"Retry-After": "5"})
+    try:
+        made = bundle(desk, game, full=secrets, player=house, seats=seats, at=version)
+    finally:
+        _bundling.release()
     name = {"Content-Disposition": f'attachment; filename="{game}.zip"'}
     return Response(made, 200, {**reading_headers(tag), **name}, wire.ZIP)
 

@@ -13,6 +13,7 @@ from api import wire
 from api.dependencies import answer, body_of, check_operator, decoded, desk_of, key_of, token_of
 from api.openapi import KEY, describe
 from api.sharing import Shared, close_shared, create_shared, shared
+from events.limits import MOST_ORDER_BYTES
 
 router = APIRouter()
 
@@ -38,7 +39,7 @@ async def make_shared(request: Request) -> Response:
     """Its commitment is told, the seed is not. With an idempotency key a repetition meets the first one."""
     desk = desk_of(request)
     check_operator(desk, token_of(request))
-    order = wire.strictly(decoded(await body_of(request)), SharedOrder)
+    order = wire.strictly(decoded(await body_of(request, MOST_ORDER_BYTES)), SharedOrder)
     key = key_of(request)
     name = order.id
     if not name and key:

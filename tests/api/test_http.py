@@ -18,7 +18,6 @@ import pytest
 
 from api import wire
 from api.app import GROUPS
-from api.dependencies import MOST_LETTER_BYTES
 from api.desk import Desk
 from api.openapi import document, operations
 from domain.kernel.decision import Options
@@ -26,8 +25,8 @@ from domain.thrones.charter import ENGINE
 from domain.thrones.editions.second import SECOND_EDITION
 from events import chain, export
 from events.embedded import Embedded
-from events.envelope import MOST_BYTES
 from events.errors import StoreAway
+from events.limits import MOST_ANSWER_BYTES, MOST_LETTER_BYTES
 from events.notes import read_receipt
 from events.store import Store
 from tests.api.serving import OPERATOR, SIGNER, Place, Table, ruling, serving, sit_down, store_of
@@ -595,7 +594,7 @@ def test_draws_are_stated_where_chance_is_imposed(place: Place, http: httpx.Clie
         ("seat: 1\nraid winterfell -> karhold", 422, "unreadable-letter", "more than one line"),
         ("# only a comment", 422, "unreadable-letter", "no answer"),
         ("x" * (MOST_LETTER_BYTES + 1), 413, "too-large", str(MOST_LETTER_BYTES)),
-        (b'"' + b"x" * MOST_BYTES + b'"', 413, "too-large", str(MOST_BYTES)),
+        (b'"' + b"x" * MOST_ANSWER_BYTES + b'"', 413, "too-large", str(MOST_ANSWER_BYTES)),
     ],
 )
 def test_what_cannot_be_read_is_told_with_its_place_and_not_recorded(
@@ -609,7 +608,7 @@ def test_what_cannot_be_read_is_told_with_its_place_and_not_recorded(
 def test_a_body_without_a_length_is_cut_off_too(table: Table) -> None:
     def endless() -> Iterator[bytes]:
         for _ in range(64):
-            yield b" " * (MOST_BYTES // 32)
+            yield b" " * (MOST_ANSWER_BYTES // 32)
 
     headers = {**table.bearer("stark"), "content-type": "application/json"}
     try:

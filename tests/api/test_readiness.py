@@ -92,7 +92,8 @@ def test_rulings_that_are_late_are_told_without_naming_the_game(desk: Desk, cloc
     assert asked(desk).json()["waiting_games"] == 0
 
 
-def test_stores_that_are_away_are_told_apart(desk: Desk) -> None:
+def test_stores_that_are_away_are_told_apart(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("events.health.FRESH_SECONDS", 0.0)
     server, queue = fakeredis.FakeServer(), fakeredis.FakeServer()
     store = Store(fakeredis.FakeRedis(server=server))
     away = Desk(store, Tokens(store), Bell(fakeredis.FakeRedis(server=queue), lambda number: None), JUDGE)

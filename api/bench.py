@@ -27,6 +27,7 @@ from domain.kernel.arbiter import (
     RuleOnAppeal,
     is_out_of_date,
 )
+from domain.kernel.bounds import MOST_PROSE
 from domain.kernel.docket import (
     AnswerOffered,
     AnswerVoided,
@@ -62,9 +63,6 @@ MAY_AMEND = "the organiser or an arbiter"
 
 HOLDS_BACK = "What is asked anew holds back all that is offered later; once it is answered, the rest is offered again."
 """Why a plan cannot tell yet what becomes of the answers behind one that is asked anew."""
-
-MOST_TEXT = 20_000
-"""The most characters of a statement, a reason, an opinion: some ten pages."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
@@ -486,8 +484,8 @@ def _bare(name: str) -> str:
 
 def check_length(what: str, text: str) -> None:
     """Raise Refusal for what is too long to be put on the record. Only here: what is on it already stays good."""
-    if len(text) > MOST_TEXT:
-        raise Refusal("text-too-long", what=what, most=MOST_TEXT, length=len(text))
+    if len(text) > MOST_PROSE:
+        raise Refusal("text-too-long", what=what, most=MOST_PROSE, length=len(text))
 
 
 def _is_sealed(past: Past, given: Given) -> bool:

@@ -6,7 +6,6 @@ says about the request, never what an exception of the machine says.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import msgspec
@@ -18,6 +17,7 @@ from api.bench import PlanOutOfDate
 from api.desk import NoSuchVersion, NotAllowed, NotAMoment, Unsigned
 from api.quota import TooManyForks
 from api.wire import PROBLEM, Problem, Question, to_bytes
+from domain.kernel.bounds import in_brief
 from domain.kernel.refusal import Refusal
 from domain.thrones.notation import NotationError
 from domain.thrones.prose import Prose
@@ -44,7 +44,6 @@ from events.errors import (
 
 _AWAY = {"Retry-After": "2"}
 _BEARER = {"WWW-Authenticate": 'Bearer realm="rookery"'}
-_PLACE = re.compile(r"^(?P<what>.*?)(?: - at `(?P<path>[^`]*)`)?$", re.DOTALL)
 
 
 class Edge(Exception):
@@ -133,10 +132,8 @@ def problem_of(error: Exception) -> tuple[Problem, dict[str, str]]:
             detail = f"{told[:1].upper()}{told[1:]}{'' if told.endswith('?') else '.'}"
             return _problem(422, "unreadable-letter", detail, params=_said(params)), {}
         case msgspec.ValidationError():
-            said = _PLACE.fullmatch(str(error))
-            assert said is not None, "the pattern takes any text"
-            path = said["path"] or "$"
-            return _problem(422, "wrong-shape", f"{said['what']}, at {path}.", params={"at": path}), {}
+            what, at = _what_and_where(error)
+            return _problem(422, "wrong-shape", f"{what}, at {at}.", params={"at": at}), {}
         case msgspec.DecodeError() | RecursionError():
             why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
             return _problem(400, "malformed-json", f"The body cannot be read as JSON: {why}."), {}
@@ -151,6 +148,12 @@ def problem_of(error: Exception) -> tuple[Problem, dict[str, str]]:
             return _record_error(error)
         case _:
             return _problem(500, "internal", "This is a mistake of the server. It has been written down."), {}
+
+
+def _what_and_where(error: msgspec.ValidationError) -> tuple[str, str]:
+    """What does not fit, and its place; neither says back more than a reader can use."""
+    what, _, where = str(error).removesuffix("`").rpartition(" - at `")
+    return (in_brief(what), in_brief(where)) if what else (in_brief(str(error)), "$")
 
 
 def _record_error(error: RecordError) -> tuple[Problem, dict[str, str]]:

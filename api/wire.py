@@ -10,6 +10,7 @@ import msgspec
 from api.bench import ReadOfSecrets
 from api.desk import LogEntry, StruckOut
 from api.tokens import Issue
+from domain.kernel.bounds import AtMost, bounded
 from domain.kernel.commands import Command, StateDraws
 from domain.kernel.docket import Origin
 from domain.kernel.facts import Awaited
@@ -63,6 +64,8 @@ AnyOptions: Any = Union[  # noqa: UP007  # mypy takes no alias of Any made with 
     UnitsOfWorth,
 ]
 AnyCommand: Any = THRONES.command_type
+Said = Annotated[str, AtMost(1 << 20)]
+"""What somebody says in his own words; how much of it goes on the record, he is told in a sentence."""
 AnyFact: Any = Annotated[Any, msgspec.Meta(extra_json_schema={"$ref": "#/components/schemas/Fact"})]
 """A fact, or the placeholder of one for other eyes."""
 
@@ -304,14 +307,14 @@ class RewindOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """
 
     to: int
-    reason: str = ""
+    reason: Said = ""
     causal: bool = False
     correction: tuple[dict[str, Any], ...] = ()
     without: tuple[int, ...] = ()
     redraw: bool = False
     appeal: int | None = None
-    opinion: str = ""
-    why: str = ""
+    opinion: Said = ""
+    why: Said = ""
 
 
 class CorrectionOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -322,16 +325,16 @@ class CorrectionOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
     facts: tuple[dict[str, Any], ...] = ()
     instead_of: tuple[int, ...] = ()
-    reason: str = ""
+    reason: Said = ""
     appeal: int | None = None
-    opinion: str = ""
+    opinion: Said = ""
 
 
 class AppealOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Appeal against the ruling of an entry."""
 
     against: int
-    statement: str
+    statement: Said
 
 
 class OpinionOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -339,14 +342,14 @@ class OpinionOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     appeal: int
     outcome: Literal["declined", "upheld", "dismissed"]
-    opinion: str
+    opinion: Said
 
 
 class AmendOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Move the game to the rules engine of this server: ``1`` as charters write it, or ``thrones/1``."""
 
     engine: str
-    reason: str
+    reason: Said
 
 
 class SecretsReadList(msgspec.Struct, frozen=True):
@@ -473,9 +476,11 @@ def ruling(read: LogEntry, stored: Stored) -> Ruling:
 def strictly(raw: Any, kind: Any) -> Any:
     """A decoded JSON value as a record of ``kind``; unlike plain conversion it takes no field that is not there.
 
-    A misspelt optional field would otherwise change what an answer says without anybody noticing.
+    Nothing in it is larger than a command may hold. A misspelt optional field would otherwise change what an answer
+    says without anybody noticing.
     Raises msgspec.ValidationError.
     """
+    msgspec.convert(raw, bounded(kind))
     value = msgspec.convert(raw, kind)
     _check_fields(raw, value, "$")
     return value

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import base64
+import re
 from typing import Any
 
 import msgspec
 
+from domain.kernel.bounds import bounded
 from domain.kernel.docket import Forked, GameNamed, Origin
 from events import sealing
 from events.envelope import Entry, Part, Seal, SealedCommand, SealedFact, Stored, Submission, encode
 from events.rules import Rules
 from events.upcasters import UPCASTERS, VERSION, Kind
 
+BOUNDED_SINCE = 2
+"""Commands of this version and later keep to the bounds of their types. What was ruled on before is ruled on alike
+when it is verified: an old command beyond all bounds was refused by the rules, with their reason, or was accepted."""
+
+MOST_NESTED = 100
+"""How deep the JSON of a command goes at most; the deepest types go some fifteen."""
+
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_BRACKETS = re.compile(rb"[\[\]{}]")
 _submission = msgspec.json.Decoder(Submission)
 _entry = msgspec.json.Decoder(Entry)
 _parts = msgspec.json.Decoder(tuple[Part, ...])
@@ -40,6 +51,21 @@ def is_json(raw: bytes) -> bool:
     return True
 
 
+def is_shallow(raw: bytes) -> bool:
+    """Whether JSON is nested no deeper than anything a command holds.
+
+    How deep a reader gets before it gives up depends on who calls it; a ruling must not.
+    """
+    if raw.count(b"[") + raw.count(b"{") <= MOST_NESTED:
+        return True
+    depth = 0
+    for mark in _BRACKETS.findall(_STRING.sub(b"", raw)):
+        depth += 1 if mark in b"[{" else -1
+        if depth > MOST_NESTED:
+            return False
+    return True
+
+
 def write_submission(submission: Submission) -> bytes:
     """The stored form, without the inbox id."""
     return encode(msgspec.structs.replace(submission, inbox=""))
@@ -49,7 +75,8 @@ def read_submission(inbox: str, raw: bytes) -> Submission:
     """An element of the inbox. Never fails: what nobody can read becomes a command that nobody can read."""
     try:
         found = _submission.decode(_lifted("submission", raw))
-        if is_json(bytes(found.command)):
+        raw_command = bytes(found.command)
+        if (found.v < BOUNDED_SINCE or is_shallow(raw_command)) and is_json(raw_command):
             return msgspec.structs.replace(found, inbox=inbox)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         pass
@@ -136,11 +163,16 @@ class Codec:
 
     def __init__(self, rules: Rules) -> None:
         self._command: msgspec.json.Decoder[Any] = msgspec.json.Decoder(rules.command_type)
+        self._bounds: msgspec.json.Decoder[Any] = msgspec.json.Decoder(bounded(rules.command_type))
         self._fact: msgspec.json.Decoder[Any] = msgspec.json.Decoder(rules.fact_type)
         self._state: msgspec.json.Decoder[Any] = msgspec.json.Decoder(rules.state_type)
 
     def command(self, raw: bytes, version: int = VERSION) -> Any:
-        return self._command.decode(UPCASTERS.lift("command", version, raw))
+        """A command. Raises MsgspecError for what nobody can read, and for what is beyond its bounds."""
+        raw = UPCASTERS.lift("command", version, raw)
+        if version >= BOUNDED_SINCE:
+            self._bounds.decode(raw)
+        return self._command.decode(raw)
 
     def fact(self, raw: bytes, version: int = VERSION) -> Any:
         return self._fact.decode(UPCASTERS.lift("fact", version, raw))

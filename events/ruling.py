@@ -13,9 +13,10 @@ from typing import Any
 import msgspec
 
 from domain.kernel.arbiter import Amend, Past
+from domain.kernel.bounds import briefly
 from domain.kernel.refusal import Refusal
 from events import chain
-from events.codec import Codec, entry
+from events.codec import BOUNDED_SINCE, Codec, entry
 from events.envelope import (
     GENESIS,
     SECRETLY,
@@ -178,6 +179,8 @@ def _command(case: _Case, sealer: Sealer) -> bytes:
 
 def _refused(case: _Case, refusal: Refusal, sealer: Sealer) -> Refused:
     """The verdict; of a secret command it says only that it was refused."""
+    if case.submission.v >= BOUNDED_SINCE:
+        refusal = briefly(refusal)
     verdict = Refused(refusal.code, refusal.rules, refusal.params)
     if not case.secret:
         return verdict

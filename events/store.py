@@ -322,6 +322,8 @@ class Store:
             raise TooLarge(len(raw), most)
         if len(submission.key) > MOST_KEY_LETTERS:
             raise BadCommand(f"its key has more than {MOST_KEY_LETTERS} letters")
+        if not codec.is_shallow(raw):
+            raise BadCommand(f"it is nested more than {codec.MOST_NESTED} levels deep")
         if not codec.is_json(raw):
             raise BadCommand("it is not JSON")
         return submission if submission.key else msgspec.structs.replace(submission, key=uuid.uuid4().hex)

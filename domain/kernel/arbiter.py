@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
+from domain.kernel.bounds import Prose, Text
 from domain.kernel.commands import Command
 from domain.kernel.decision import Answer
 from domain.kernel.docket import (
@@ -132,13 +133,13 @@ class Rewind(Act, frozen=True, tag="rewind"):
     """
 
     to: int
-    reason: str
+    reason: Prose
     causal: bool = False
     correction: tuple[dict[str, Any], ...] = ()
     corrections: tuple[int, ...] = ()
     seed: str = ""
     appeal: int | None = None
-    opinion: str = ""
+    opinion: Prose = ""
     expected: int | None = None
     unseen: bool = False
 
@@ -151,10 +152,10 @@ class Correct(Act, frozen=True, tag="correct"):
     """
 
     facts: tuple[dict[str, Any], ...]
-    reason: str
+    reason: Prose
     instead_of: tuple[int, ...] = ()
     appeal: int | None = None
-    opinion: str = ""
+    opinion: Prose = ""
     expected: int | None = None
     unseen: bool = False
 
@@ -164,7 +165,7 @@ class FileAppeal(Command, frozen=True, tag="appeal"):
 
     house: str
     against: int
-    statement: str
+    statement: Prose
 
 
 class RuleOnAppeal(Act, frozen=True, tag="rule-on-appeal"):
@@ -175,22 +176,22 @@ class RuleOnAppeal(Act, frozen=True, tag="rule-on-appeal"):
 
     appeal: int
     outcome: Outcome
-    opinion: str
+    opinion: Prose
 
 
 class Amend(Act, frozen=True, tag="amend"):
     """Move a running game to another version of the rules engine."""
 
     engine: str
-    reason: str
+    reason: Prose
 
 
 class ReadSecrets(Command, frozen=True, tag="read-secrets"):
     """Somebody reads what his seat may not see, and says why; the server sends this before it shows anything."""
 
     who: str
-    what: str
-    why: str
+    what: Text
+    why: Prose
 
 
 def changes(past: Past, entry: int) -> bool:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
+
+from domain.kernel.bounds import AtMost
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field="kind", omit_defaults=True):
@@ -27,4 +31,4 @@ class StateDraws(Command, frozen=True, tag="state-draws"):
     """
 
     deck: str
-    cards: tuple[str, ...]
+    cards: Annotated[tuple[str, ...], AtMost(200)]

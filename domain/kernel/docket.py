@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from domain.kernel.bounds import Prose, Text
 from domain.kernel.facts import NOBODY, Fact
 
 Outcome = Literal["declined", "upheld", "dismissed", "corrected", "rewound"]
@@ -35,9 +36,9 @@ class Appeal(msgspec.Struct, frozen=True, omit_defaults=True):
     number: int
     against: int
     player: str
-    statement: str
+    statement: Prose
     outcome: Outcome | None = None
-    opinion: str = ""
+    opinion: Prose = ""
     stops: bool = True
 
 
@@ -46,7 +47,7 @@ class Doubt(msgspec.Struct, frozen=True, omit_defaults=True):
 
     appeal: int = 0
     everything: bool = False
-    names: tuple[str, ...] = ()
+    names: tuple[Text, ...] = ()
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -58,7 +59,7 @@ class Origin(msgspec.Struct, frozen=True):
     game: str
     version: int
     digest: str
-    purpose: str
+    purpose: Text
     hidden: bool = False
 
 
@@ -67,8 +68,8 @@ class Read(msgspec.Struct, frozen=True):
 
     entry: int
     who: str
-    what: str
-    why: str
+    what: Text
+    why: Prose
 
 
 class Joint(msgspec.Struct, frozen=True, omit_defaults=True):

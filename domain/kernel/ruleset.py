@@ -33,6 +33,13 @@ from domain.kernel.refusal import GameEnded, Refusal
 MOST_STEPS = 20_000
 """A bound on the steps of one command. The longest whole Westeros phases take some hundred."""
 
+MOST_FACTS = 100_000
+"""A bound on the facts of one command. A whole game has some thousand, and a rewind may offer all its answers again."""
+
+
+class EndlessRuling(AssertionError):
+    """The rules have gone round in circles: their mistake, and the command is not to blame for what it says."""
+
 
 class State(Protocol):
     """What the runner reads of a game's state."""
@@ -95,6 +102,8 @@ class Game(Generic[S]):
         """Record a fact with the rules behind it and apply it, so that the next line of a rule sees it."""
         if rules:
             fact = msgspec.structs.replace(fact, rules=rules)
+        if len(self.facts) >= MOST_FACTS:
+            raise EndlessRuling("a command never has so many facts")
         self.facts.append(fact)
         self.state = self.ruleset.evolve(self.state, fact)
 
@@ -297,7 +306,7 @@ def _advance(game: Game[S], stack: list[Procedure], number: int) -> Ruling[S]:
             else:
                 stack[-1:] = _settle(frame, result)
         else:
-            raise AssertionError("a command never needs so many steps")
+            raise EndlessRuling("a command never needs so many steps")
     except GameEnded:
         stack = []
     frames = tuple(_plain(frame) for frame in stack)
@@ -307,13 +316,14 @@ def _advance(game: Game[S], stack: list[Procedure], number: int) -> Ruling[S]:
 
 def _force(game: Game[S], collect: Collect, frame: Procedure) -> tuple[Decision[Any], ...]:
     """Seal every forced answer that is due; what remains is owed."""
-    while True:
+    for _ in range(MOST_STEPS):
         owed = collect.outstanding(game.state.answers)
         due = [(decision, decision.forced) for decision in owed if decision.forced is not None]
         if not due:
             return owed
         for decision, answer in due:
             _seal(game, collect, frame, decision, answer, "forced")
+    raise EndlessRuling("forced answers come to an end")
 
 
 def _plain(frame: Procedure) -> Frame:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from domain.kernel.bounds import Text
 from domain.kernel.shared import SharedSeed
 from domain.thrones.pieces import HouseId
 
@@ -112,7 +113,7 @@ class Charter(msgspec.Struct, frozen=True):
     shared: SharedSeed | msgspec.UnsetType = msgspec.UNSET
     variations: Variations | UnsetType = UNSET
     tables: dict[str, Any] | UnsetType = UNSET
-    assumed: tuple[str, ...] | UnsetType = UNSET
+    assumed: tuple[Text, ...] | UnsetType = UNSET
 
     @property
     def shared_seed(self) -> SharedSeed | None:

@@ -6,14 +6,15 @@ with the answer, so that a late letter cannot answer the wrong one.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
+from domain.kernel.bounds import AtMost
 from domain.kernel.decision import Answer
-from domain.thrones.pieces import AreaId, HouseId, OrderId, Unit, Units
+from domain.thrones.pieces import MOST_AREAS, MOST_HOUSES, AreaId, Count, HouseId, OrderId, Unit, Units
 
-Chosen = dict[AreaId, Units]
+Chosen = Annotated[dict[AreaId, Units], AtMost(MOST_AREAS)]
 """A set of units, by area."""
 
 Supported = Literal["attacker", "defender", "withhold"]
@@ -68,14 +69,14 @@ class MusterStep(msgspec.Struct, frozen=True, omit_defaults=True):
 class Muster(HouseAnswer, frozen=True, tag="muster"):
     """2E-DP-5: an ordered list of steps."""
 
-    steps: tuple[MusterStep, ...] = ()
+    steps: Annotated[tuple[MusterStep, ...], AtMost(MOST_AREAS)] = ()
 
 
 class InfluenceBid(HouseAnswer, frozen=True, tag="influence-bid"):
     """2E-DP-6: Power for one track."""
 
     track: str
-    bid: int
+    bid: Count
 
     @property
     def about(self) -> tuple[str, ...]:
@@ -86,7 +87,7 @@ class InfluenceTie(HouseAnswer, frozen=True, tag="influence-tie"):
     """2E-DP-7: every group of equal bids in the order chosen, highest bids first."""
 
     track: str
-    groups: tuple[tuple[HouseId, ...], ...]
+    groups: Annotated[tuple[Annotated[tuple[HouseId, ...], AtMost(MOST_HOUSES)], ...], AtMost(MOST_HOUSES)]
 
     @property
     def about(self) -> tuple[str, ...]:
@@ -96,7 +97,7 @@ class InfluenceTie(HouseAnswer, frozen=True, tag="influence-tie"):
 class WildlingBid(HouseAnswer, frozen=True, tag="wildling-bid"):
     """2E-DP-8: Power for the Night's Watch."""
 
-    bid: int
+    bid: Count
 
 
 class WildlingTie(WordAnswer, frozen=True, tag="wildling-tie"):
@@ -162,7 +163,7 @@ class HordeMusterArea(WordAnswer, frozen=True, tag="horde-muster-area"):
 class AssignOrders(HouseAnswer, frozen=True, tag="assign-orders"):
     """2E-DP-21: an order token for every area. With ``draft`` it is kept for a missed deadline only (2E-DP-42)."""
 
-    orders: dict[AreaId, OrderId]
+    orders: Annotated[dict[AreaId, OrderId], AtMost(MOST_AREAS)]
     draft: bool = False
 
     @property
@@ -204,7 +205,7 @@ class MarchOrder(HouseAnswer, frozen=True, tag="march"):
     """2E-DP-25: a March order with all its moves."""
 
     area: AreaId
-    moves: tuple[Move, ...] = ()
+    moves: Annotated[tuple[Move, ...], AtMost(MOST_AREAS)] = ()
     leave_power: bool = False
 
 
@@ -219,7 +220,7 @@ class NeutralSupport(HouseAnswer, frozen=True, tag="neutral-support"):
     """2E-DP-27: grant (true) or withhold, per order; ``target`` is the neutral force."""
 
     target: AreaId
-    orders: dict[AreaId, bool]
+    orders: Annotated[dict[AreaId, bool], AtMost(MOST_AREAS)]
 
     @property
     def about(self) -> tuple[str, ...]:
@@ -230,7 +231,7 @@ class CaptureShips(HouseAnswer, frozen=True, tag="capture-ships"):
     """2E-DP-28: how many Ships to place in a captured port."""
 
     port: AreaId
-    ships: int
+    ships: Count
 
     @property
     def about(self) -> tuple[str, ...]:
@@ -262,13 +263,13 @@ class CombatWord(CombatAnswer, frozen=True):
 class Support(CombatAnswer, frozen=True, tag="support"):
     """2E-DP-30: per eligible Support order: attacker, defender, withhold."""
 
-    orders: dict[AreaId, Supported]
+    orders: Annotated[dict[AreaId, Supported], AtMost(MOST_AREAS)]
 
 
 class AcceptSupport(CombatAnswer, frozen=True, tag="accept-support"):
     """2E-DP-31: per offered order: accept (true) or refuse."""
 
-    orders: dict[AreaId, bool]
+    orders: Annotated[dict[AreaId, bool], AtMost(MOST_AREAS)]
 
 
 class HouseCardChoice(CombatWord, frozen=True, tag="house-card"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Literal
 
 import msgspec
@@ -13,7 +14,19 @@ from domain.kernel.refusal import Problems, Refusal
 from domain.thrones.armies import complies
 from domain.thrones.commands import MarchOrder, Move
 from domain.thrones.options import subsets
-from domain.thrones.pieces import AreaId, Unit, Units, counted, each, minus, plus, size
+from domain.thrones.pieces import (
+    MOST_AREAS,
+    MOST_KINDS,
+    AreaId,
+    Unit,
+    Units,
+    counted,
+    each,
+    in_order,
+    minus,
+    plus,
+    size,
+)
 
 
 class Destination(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -43,7 +56,7 @@ class Destination(msgspec.Struct, frozen=True, omit_defaults=True):
         )
 
     def _value(self, units: Units) -> int:
-        return sum(self.strength.get(unit, 0) for unit in each(units))
+        return sum(self.strength.get(unit, 0) * count for unit, count in in_order(units))
 
 
 class Origin(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -90,24 +103,29 @@ class Marches(Options[MarchOrder], frozen=True, tag="marches"):
         moves: dict[AreaId, Units] = {}
         moving: Units = {}
         strangers = False
-        for move in answer.moves:
+        for move in answer.moves[:MOST_AREAS]:  # of more than there are areas, some go to the same one, or to none
+            if len(move.units) > MOST_KINDS:
+                few = dict(islice(move.units.items(), MOST_KINDS))
+                raise Refusal("units-cannot-march", ("2E-MAR-1",), units=few, available=origin.units)
             if not move.units or any(count < 1 for count in move.units.values()):
                 raise Refusal("no-units-named", ("2E-MAR-1",), to=move.to)
             if move.to in moves:
                 raise Refusal("destination-named-twice", ("2E-MAR-1",), to=move.to)
             moves[move.to] = move.units
             moving = plus(moving, move.units)
-            strangers = strangers or not set(move.units) <= set(origin.units)
+            strangers = strangers or not move.units.keys() <= origin.units.keys()
         try:
             if strangers:
                 raise ValueError("units that are not there at all")
             minus(origin.units, moving)
         except ValueError:
-            named = {unit: count for move in answer.moves for unit, count in move.units.items()}
+            named = {unit: count for move in moves.values() for unit, count in move.items()}
             # Routed units are called routed, but whoever does not say so may mean them all the same.
             routed = any(unit.startswith("routed-") for unit in named) or origin.stuck
             rules = ("2E-MAR-1", "2E-MAR-4") if routed else ("2E-MAR-1",)
             raise Refusal("units-cannot-march", rules, units=named, available=origin.units) from None
+        if len(moves) < len(answer.moves):
+            raise Refusal("cannot-enter", origin.far, to=answer.moves[-1].to, destinations=sorted(origin.to))
         return moves
 
     def _check_destinations(self, problems: Problems, moves: dict[AreaId, Units], origin: Origin) -> None:

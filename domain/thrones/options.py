@@ -17,6 +17,7 @@ from domain.kernel.refusal import Problems, Refusal
 from domain.thrones import commands as c
 from domain.thrones.armies import complies, minimal_reductions
 from domain.thrones.pieces import (
+    MOST_AREAS,
     AreaId,
     HouseId,
     OrderId,
@@ -26,6 +27,7 @@ from domain.thrones.pieces import (
     each,
     in_order,
     minus,
+    plus,
     size,
 )
 
@@ -104,7 +106,8 @@ def total(chosen: Mapping[AreaId, Units]) -> int:
 
 
 def is_part(chosen: Mapping[AreaId, Units], pool: Mapping[AreaId, Units]) -> bool:
-    return all(
+    """Whether all units of a choice are there. It ends at the first that is not, and counts none of them one by one."""
+    return len(chosen) <= MOST_AREAS and all(
         count > 0 and count <= pool.get(area, {}).get(unit, 0)
         for area, units in chosen.items()
         for unit, count in units.items()
@@ -155,8 +158,13 @@ class Groups(Options[c.InfluenceTie], frozen=True, tag="groups"):
     groups: tuple[tuple[HouseId, ...], ...]
 
     def check(self, answer: c.InfluenceTie) -> None:
-        if [sorted(group) for group in answer.groups] != [sorted(group) for group in self.groups]:
+        if not self._are_tied(answer.groups):
             raise Refusal("not-the-tied-groups", ("2E-COK-4",), groups=[list(group) for group in self.groups])
+
+    def _are_tied(self, groups: tuple[tuple[HouseId, ...], ...]) -> bool:
+        return list(map(len, groups[:MOST_AREAS])) == list(map(len, self.groups)) and all(
+            sorted(one) == sorted(other) for one, other in zip(groups, self.groups, strict=True)
+        )
 
     def sample(self, template: c.InfluenceTie, pick: Pick) -> c.InfluenceTie:
         return replace(template, groups=tuple(tuple(shuffle(list(group), pick)) for group in self.groups))
@@ -196,6 +204,10 @@ class Assignments(Options[c.AssignOrders], frozen=True, tag="assignments"):
 
     def _problems(self, answer: c.AssignOrders) -> Problems:
         problems = Problems()
+        if len(answer.orders) > MOST_AREAS:  # then some are for nowhere; it does not matter which
+            stray = next(area for area in answer.orders if area not in self.areas)
+            problems.add("no-units-there", ("2E-PLN-2", "2E-PLN-7"), area=stray, areas=list(self.areas))
+            problems.refuse()
         for area in sorted(answer.orders):
             if area not in self.areas:
                 problems.add("no-units-there", ("2E-PLN-2", "2E-PLN-7"), area=area, areas=list(self.areas))
@@ -338,6 +350,8 @@ class MinimalLosses(Options[c.ReconcileSupply], frozen=True, tag="minimal-losses
         if not complies(sizes.values(), self.limit):
             raise Refusal("still-over-supply", ("2E-SUP-2", "2E-SUP-5"), limit=list(self.limit))
         for area in sorted(answer.units):
+            if area not in sizes:
+                raise Refusal("units-not-there", ("2E-SUP-5",), units=answer.units, available=self.forces)
             if complies({**sizes, area: sizes[area] + 1}.values(), self.limit):
                 raise Refusal("more-than-needed", ("2E-SUP-6",), area=area, limit=list(self.limit))
 
@@ -375,9 +389,12 @@ class Degrades(Options[c.CrowKillersDegrade], frozen=True, tag="degrades"):
         return min(self.count, self.footmen)
 
     def check(self, answer: c.CrowKillersDegrade) -> None:
-        both = gathered(singles(answer.replaced) + singles(answer.destroyed))
         if not (is_part(answer.replaced, self.knights) and is_part(answer.destroyed, self.knights)):
             raise Refusal("units-not-there", ("2E-WLC-3",), available=self.knights)
+        both = {
+            area: plus(answer.replaced.get(area, {}), answer.destroyed.get(area, {}))
+            for area in {*answer.replaced, *answer.destroyed}
+        }
         if not is_part(both, self.knights):
             raise Refusal("units-not-there", ("2E-WLC-3",), available=self.knights)
         if total(both) != self.count or total(answer.replaced) != self.replaced:
@@ -411,7 +428,7 @@ class PerOrder(Options[Any], frozen=True, tag="per-order"):
     eligible: tuple[str, ...] = ()
 
     def check(self, answer: Any) -> None:
-        if sorted(answer.orders) != sorted(self.orders):
+        if answer.orders.keys() != self.orders.keys():
             raise Refusal("not-the-eligible-orders", self.eligible or self.rules, orders=sorted(self.orders))
         for area in sorted(answer.orders):
             if answer.orders[area] not in self.orders[area]:
@@ -440,7 +457,7 @@ class YesNo(Options[Any], frozen=True, tag="yes-no"):
     rules: tuple[str, ...] = ()
 
     def check(self, answer: Any) -> None:
-        if sorted(answer.orders) != sorted(self.orders):
+        if answer.orders.keys() != set(self.orders):
             raise Refusal("not-the-eligible-orders", self.rules, orders=sorted(self.orders))
         if self.same and len(set(answer.orders.values())) > 1:
             raise Refusal("one-declaration-for-all", ("2E-CBT-9",), orders=sorted(self.orders))

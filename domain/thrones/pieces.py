@@ -6,17 +6,34 @@ that name to a number above zero.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Annotated, Literal
 
 import msgspec
+
+from domain.kernel.bounds import AtMost, Within
 
 HouseId = str
 AreaId = str
 CardId = str
 OrderId = str
 Unit = str
-Units = dict[Unit, int]
+Count = Annotated[int, Within(-999, 999)]
+"""A number of pieces or of Power: none of these games goes beyond 99, and a slip of the pen is still told as one."""
+
+MOST_KINDS = 20
+"""Kinds of units, routed ones apart: there are eight."""
+
+MOST_AREAS = 200
+"""Areas of a board, and whatever there is one of in an area: there are 58."""
+
+MOST_HOUSES = 20
+"""Houses at a table: there are six."""
+
+MOST_CARDS = 200
+"""Cards of a deck or a hand: the largest deck has 24."""
+
+Units = Annotated[dict[Unit, Count], AtMost(MOST_KINDS)]
 Track = Literal["iron-throne", "fiefdoms", "kings-court"]
 Deck = str
 
@@ -96,12 +113,20 @@ def counted(units: Iterable[Unit]) -> Units:
 
 def as_routed(units: Mapping[Unit, int]) -> Units:
     """All units routed (2E-RET-13)."""
-    return counted(routed(unit) for unit in each(units))
+    return _renamed(units, routed)
 
 
 def as_standing(units: Mapping[Unit, int]) -> Units:
     """All units standing (2E-CLN-2)."""
-    return counted(unit_type(unit) for unit in each(units))
+    return _renamed(units, unit_type)
+
+
+def _renamed(units: Mapping[Unit, int], name: Callable[[Unit], Unit]) -> Units:
+    """The same units under other names, by numbers: nothing is done once for each of them."""
+    found: Units = {}
+    for unit, count in in_order(units):
+        found[name(unit)] = found.get(name(unit), 0) + count
+    return dict(in_order(found))
 
 
 def by_type(units: Mapping[Unit, int]) -> dict[str, int]:

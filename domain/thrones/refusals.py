@@ -286,6 +286,7 @@ SENTENCES: dict[str, Callable[[Prose, Params], str]] = {
     "dealing-needs-a-seed": lambda p, x: "Houses can be dealt only where chance comes from a seed.",
     "seed-missing": lambda p, x: "The seed has 64 hexadecimal digits.",
     "draws-are-not-stated-here": lambda p, x: "In this game draws come from its seed and cannot be stated.",
+    "too-many-draws": lambda p, x: f"{x['most']:,} shuffles are stated ahead already; no more until some are used up.",
     "draw-not-stated": lambda p, x: f"The order of the deck {p.name(x['deck'])} has to be stated first.",
     "draw-impossible": lambda p, x: f"That cannot be drawn from {p.name(x['deck'])}: {x['problem']}.",
     # Any decision

@@ -77,6 +77,9 @@ SHARES = (CommitShare, OpenShare, CloseShares)
 
 STATED: Any = Union[tuple(STATABLE)]  # noqa: UP007  # built from a list
 
+MOST_STATED = 1_000
+"""How many shuffles may be stated ahead: whole games from outside state some dozen."""
+
 encoded_view = msgspec.json.Encoder(order="deterministic").encode
 
 CITATIONS = Citations(
@@ -264,6 +267,8 @@ class Thrones:
         if isinstance(command, StateDraws):
             if state.charter.chance != "imposed":
                 raise Refusal("draws-are-not-stated-here", ("2E-GEN-17",))
+            if sum(map(len, state.hidden.stated.values())) >= MOST_STATED:
+                raise Refusal("too-many-draws", ("2E-GEN-17",), most=MOST_STATED)
             return state_draws(rules, state, command.deck, command.cards)
         if isinstance(command, OpenSharedSeed):
             return self._open_shared(rules, state, command)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from domain.kernel.bounds import Prose
 from domain.kernel.commands import Command
 from domain.kernel.docket import Origin
 from domain.thrones.charter import Charter
@@ -23,7 +24,7 @@ class Start(Command, frozen=True, tag="start"):
     decks: dict[str, tuple[CardId, ...]] = {}
     position: State | None = None
     hidden: Hidden | None = None
-    reason: str = ""
+    reason: Prose = ""
     deal: bool = False
     origin: Origin | None = None
     game: str = ""

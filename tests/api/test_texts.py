@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from api.bench import MOST_TEXT
+from domain.kernel.bounds import MOST_PROSE
 from tests.api.test_arbiter import NEW, ORDERS, POWER, SEATS
 from tests.api.test_cli import Rookery, rookery
 from tests.api.test_moments import GAME, Table
@@ -56,7 +56,7 @@ def test_statements_reasons_and_purposes_are_printed_and_not_carried_out(
 
 def test_texts_have_a_limit(rookery: Rookery) -> None:
     rookery.at_once(*NEW, *SEATS)
-    longest, longer = "a" * MOST_TEXT, "a" * (MOST_TEXT + 1)
+    longest, longer = "a" * MOST_PROSE, "a" * (MOST_PROSE + 1)
     at_most = "has at most 20,000 characters, not 20,001."
     appeal = ("appeal", "g", "1", "--seat", "bob", "--statement")
     assert f"A statement {at_most}" in rookery.at_once(*appeal, longer, code=3).err
@@ -71,6 +71,6 @@ def test_texts_have_a_limit(rookery: Rookery) -> None:
 
 def test_over_http_too() -> None:
     table = Table()
-    body = json.dumps({"against": 1, "statement": "a" * (MOST_TEXT + 1)}).encode()
+    body = json.dumps({"against": 1, "statement": "a" * (MOST_PROSE + 1)}).encode()
     answer = asyncio.run(table.client.post(f"/v1/games/{GAME}/appeal", table.tokens["alice"], body))
     assert (answer.status, answer.json()["code"]) == (422, "text-too-long")

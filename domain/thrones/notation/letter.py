@@ -14,8 +14,8 @@ from domain.thrones.notation.words import Lexicon, NotationError
 from domain.thrones.pieces import HouseId
 
 HEADERS = ("game", "seat", "token", "house", "round", "from", "to", "cc", "date", "subject")
-_HEADER = re.compile(rf"\s*({'|'.join(HEADERS)})\s*:\s*(.*?)\s*\Z", re.IGNORECASE)
-_GOES_ON = re.compile(r"(?:[,;:]|[-=]>|→)\s*\Z")
+_HEADER = re.compile(rf"({'|'.join(HEADERS)})\s*:\s*(.*)", re.IGNORECASE)
+_GOES_ON = (",", ";", ":", "->", "=>", "→")
 
 
 @dataclass(frozen=True)
@@ -36,38 +36,56 @@ class Line:
 
 
 def split_letter(text: str) -> list[Line]:
-    """The lines that say something. An answer goes on in lines that are indented or follow a comma or a colon."""
+    """The lines that say something. An answer goes on in lines that are indented or follow a comma or a colon.
+
+    However long a letter is, each of its lines is looked at once.
+    """
     lines: list[Line] = []
+    answer: list[tuple[int, str]] = []
     for number, content in _own_lines(text):
         if content.lstrip().startswith("#"):
             _refuse_leading_question(number, content)
-        elif header := _HEADER.match(content):
+        elif header := _HEADER.fullmatch(content.strip()):
+            lines += _whole(answer)
             lines.append(Line(number, content, Header(header[1].lower(), header[2])))
+            answer = []
         elif content.strip():
-            last = lines[-1] if lines else None
-            if last is not None and _is_more(last, number, content):
-                lines[-1] = Line(last.number, f"{last.text}\n{content}")
-            else:
-                lines.append(Line(number, content))
-    return lines
+            if not (answer and _is_more(*answer[-1], number, content)):
+                lines += _whole(answer)
+                answer = []
+            answer.append((number, content))
+    return [*lines, *_whole(answer)]
 
 
-def _is_more(last: Line, number: int, content: str) -> bool:
-    """Whether this line belongs to the answer above it."""
-    is_next = number == last.number + last.text.count("\n") + 1
-    return is_next and last.header is None and (content[0] in " \t" or _GOES_ON.search(last.text) is not None)
+def _whole(answer: list[tuple[int, str]]) -> list[Line]:
+    """The lines of an answer as one, if there are any."""
+    return [Line(answer[0][0], "\n".join(content for _, content in answer))] if answer else []
+
+
+def _is_more(before: int, said: str, number: int, content: str) -> bool:
+    """Whether a line belongs to the answer that the line ``before`` is of."""
+    return number == before + 1 and (content[0] in " \t" or said.rstrip().endswith(_GOES_ON))
 
 
 def _own_lines(text: str) -> Iterator[tuple[int, str]]:
     """The lines that the writer wrote: no quoted mail with its introduction, nothing below ``-- ``."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff").split("\n")
+    following = _next_lines(lines)
     for number, line in enumerate(lines, 1):
         if line.rstrip() == "--":
             return
-        following = next((later for later in lines[number:] if later.strip()), "")
-        is_introduction = line.rstrip().endswith("wrote:") and following.startswith(">")
+        is_introduction = line.rstrip().endswith("wrote:") and following[number - 1].startswith(">")
         if not line.startswith(">") and not is_introduction:
             yield number, line
+
+
+def _next_lines(lines: list[str]) -> list[str]:
+    """For every line the next one that says something."""
+    found, following = [], ""
+    for line in reversed(lines):
+        found.append(following)
+        following = line if line.strip() else following
+    return found[::-1]
 
 
 def _refuse_leading_question(number: int, content: str) -> None:

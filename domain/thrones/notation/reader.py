@@ -26,6 +26,8 @@ _GLUED = re.compile(rf"(?:[0-9]{{1,3}}(?:{_UNIT}))+")
 _GLUED_PART = re.compile(rf"([0-9]{{1,3}})({_UNIT})")
 MOST_WORDS = 12
 """No two names that stand together have more words."""
+MOST_UNITS = 999
+"""So many units are counted, and no more: there are a few dozen."""
 MOST_LOOKED_AT = 200
 """So many legal answers are looked at to see whether they all name the same area."""
 
@@ -127,7 +129,7 @@ class Reader:
         """An area and the units behind it, with a colon or without."""
         if cut := span.cut(":"):
             return self.area(cut[0]), cut[1]
-        for index in range(1, len(span)):
+        for index in range(1, min(len(span), MOST_WORDS)):
             if is_count_or_unit(span.tokens[index]) and _reads(self.area, span.part(0, index)):
                 return self.area(span.part(0, index)), span.part(index)
         if span and not is_count_or_unit(span.tokens[0]):
@@ -231,6 +233,8 @@ def read_units(span: Span) -> Units:
     while index < len(span):
         units, index = _units_at(span, index)
         found += units
+        if len(found) > MOST_UNITS:
+            raise NotationError(f"more than {MOST_UNITS} units are too many", span.column)
     if not found:
         raise NotationError("something is missing here", span.column, expected="units, such as 2 footman, knight")
     return counted(found)

@@ -5,12 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 from domain.thrones.notation.words import NotationError, compact
 
 LONGEST_TEXT = 4000
 """More than any answer needs; longer text is refused unread."""
+
+MOST_TOKENS = 500
+"""Words and marks of one answer. The longest of the second edition, a whole set of orders, has some hundred."""
+
+MOST_IN_A_WORD = 24
+"""No word of the notation has as many letters, however it is spaced."""
 
 Mark = Literal["word", "->", ",", ";", ":", "@", "(", ")", ">"]
 
@@ -53,8 +60,8 @@ class Span:
 
     @property
     def key(self) -> str:
-        """The words as they are compared with words of the notation."""
-        return compact(self.text)
+        """The words as they are compared with words of the notation; nothing, where they are more than any of those."""
+        return compact(self.text) if len(self.tokens) <= MOST_IN_A_WORD else ""
 
     @property
     def end(self) -> int:
@@ -100,7 +107,10 @@ def scan(text: str) -> tuple[Span, int | None]:
     plain = text.translate(_PLAIN)
     question = _QUESTION.search(plain)
     body = plain[: question.start()] if question else plain
-    return Span(tuple(_tokens(body)), len(body) - len(body.lstrip()) + 1), int(question[1]) if question else None
+    tokens = tuple(islice(_tokens(body), MOST_TOKENS + 1))
+    if len(tokens) > MOST_TOKENS:
+        raise NotationError(f"the text has more than {MOST_TOKENS} words and marks", tokens[-1].column)
+    return Span(tokens, len(body) - len(body.lstrip()) + 1), int(question[1]) if question else None
 
 
 def _tokens(text: str) -> Iterator[Token]:

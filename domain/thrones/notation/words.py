@@ -18,6 +18,10 @@ LONGEST_NAME = 60
 """No name is as long: longer ones are cut short in messages and get no suggestions."""
 
 
+LONGEST_TEXT = 200
+"""Nothing that is longer is looked up as a name, however it is spaced."""
+
+
 class NotationError(Exception):
     """A letter that cannot be read, or could be read in two ways.
 
@@ -155,6 +159,8 @@ class Names:
 
     def find(self, text: str) -> tuple[str, ...]:
         """Everything ``text`` may mean, judged by the best way of reading it: exact, abbreviated, in part."""
+        if len(text) > LONGEST_TEXT:
+            return ()
         words = words_of(text)
         exact = self._exact.get(compact(text)) or self._exact.get("".join(words))
         if exact:
@@ -182,7 +188,7 @@ class Names:
             return found[0]
         if found:
             raise NotationError(f'"{text}" could be {either(found)}', column)
-        words = words_of(text)
+        words = words_of(text[:LONGEST_TEXT])
         lands = self.find(" ".join(word for word in words if word not in ("port", "of"))) if "port" in words else ()
         if len(lands) == 1:
             raise NotationError(f"{lands[0]} has no port", column)

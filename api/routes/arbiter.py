@@ -289,7 +289,7 @@ async def correct(request: Request, game: str) -> Response:
 )
 async def rule_on_appeal(request: Request, game: str) -> Response:
     """Rewinds and corrections name their appeal themselves."""
-    caller, order = await _order(request, game, wire.OpinionOrder, (ORGANISER, *ARBITERS), MAY_AMEND)
+    caller, order = await _order(request, game, wire.OpinionOrder, (ORGANISER, *ARBITERS), "an arbiter")
     command = RuleOnAppeal(appeal=order.appeal, outcome=order.outcome, opinion=order.opinion)
     return await _act(request, game, caller, command, seen_of(request, None))
 

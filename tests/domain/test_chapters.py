@@ -187,7 +187,8 @@ def test_the_star_musters_instead_in_a_stronghold() -> None:
     scene.answer({"steps": (c.MusterStep("winterfell", "footman", "winterfell"),)}).citing("2E-CP-5", "2E-CP-9")
     assert scene.of(f.UnitMustered) and not [x for x in scene.of(f.PowerChanged) if x.house == TYRELL and x.by == 2]
     missed = consolidate({}, {})
-    missed.when(c.Consolidate(house=TYRELL, area="winterfell", use="muster")).when(PassDeadline(player=TYRELL))
+    missed.when(c.Consolidate(house=TYRELL, area="winterfell", use="muster"))
+    missed.when(PassDeadline(player=TYRELL, question=missed.state.question))
     missed.then(f.PowerChanged(house=TYRELL, by=2))
 
 

@@ -21,7 +21,7 @@ import redis
 from api.quota import MOST_FORKS
 from api.tokens import ARBITER, ORGANISER, Caller, Tokens
 from domain.kernel.decision import Decision
-from domain.kernel.docket import AppealFiled, AppealRuled, Origin, PrivilegeUsed, Rewound, SecretsRead
+from domain.kernel.docket import AppealFiled, AppealRuled, LossAccepted, Origin, PrivilegeUsed, Rewound, SecretsRead
 from domain.kernel.facts import Fact
 from domain.kernel.refusal import Refusal
 from domain.kernel.shared import SharedSeed
@@ -660,10 +660,10 @@ def check_seats(seats: Iterable[str]) -> None:
 
 def _stands(entry: LogEntry) -> bool:
     """Appeals and reads of secrets are not taken back by any rewind."""
-    lasting = (AppealFiled, AppealRuled, PrivilegeUsed, SecretsRead, SealedFact)
+    lasting = (AppealFiled, AppealRuled, LossAccepted, PrivilegeUsed, SecretsRead, SealedFact)
     return (
         bool(entry.facts)
-        and isinstance(entry.facts[0], lasting[:4])
+        and isinstance(entry.facts[0], lasting[:-1])
         and all(isinstance(fact, lasting) for fact in entry.facts)
     )
 

@@ -28,6 +28,7 @@ from events.errors import (
     BadCommand,
     BadGameId,
     GameExists,
+    GameHeld,
     GameUnknown,
     KeyConflict,
     OverQuota,
@@ -166,6 +167,8 @@ def _record_error(error: RecordError) -> tuple[Problem, dict[str, str]]:
             ), {}
         case GameExists():
             return _problem(409, "game-exists", str(error), params={"game": error.game}), {}
+        case GameHeld():
+            return _problem(503, "game-held", str(error), params={"game": error.game}), {"Retry-After": "600"}
         case SharedSeedUnknown():
             return _problem(404, "no-such-shared-seed", str(error), params={"shared": error.shared}), {}
         case SharedSeedClosed():

@@ -10,6 +10,7 @@ import redis
 
 from api.desk import Desk
 from events.errors import StoreAway, StoreRefuses
+from events.losses import held
 from worker.pulse import feel
 
 
@@ -28,7 +29,7 @@ class Readiness(msgspec.Struct, frozen=True):
     ``store-full`` (guests are refused).
     ``workers`` are those heard of lately, ``worker_silent_seconds`` since when there was no sign of the liveliest one;
     ``waiting_games`` have submissions without a ruling, the oldest for ``oldest_waiting_seconds``. Parked games wait
-    for the operator and are not counted.
+    for the operator and are not counted. ``held_games`` lost something that was acknowledged.
     """
 
     status: Literal["ready", "not-ready"]
@@ -38,6 +39,7 @@ class Readiness(msgspec.Struct, frozen=True):
     worker_silent_seconds: float | None = None
     waiting_games: int | None = None
     oldest_waiting_seconds: float | None = None
+    held_games: int | None = None
 
 
 def readiness(desk: Desk, limits: Limits) -> Readiness:
@@ -47,6 +49,7 @@ def readiness(desk: Desk, limits: Limits) -> Readiness:
     silent: float | None = None
     waiting: int | None = None
     oldest: float | None = None
+    lost: int | None = None
     trouble = desk.store.health.trouble()
     if trouble:
         problems.append(trouble)
@@ -54,6 +57,9 @@ def readiness(desk: Desk, limits: Limits) -> Readiness:
         problems.append("store-full")
     try:
         since = () if trouble == "store-away" else desk.store.waiting_since()
+        lost = None if trouble == "store-away" else len(held(desk.store))
+        if lost:
+            problems.append("games-held")
         waiting = None if trouble == "store-away" else len(since)
         now = datetime.fromisoformat(desk.clock()) if since else datetime.now(UTC)
         oldest = max((max(0.0, (now - datetime.fromisoformat(at)).total_seconds()) for at in since), default=0.0)
@@ -79,4 +85,5 @@ def readiness(desk: Desk, limits: Limits) -> Readiness:
         worker_silent_seconds=silent,
         waiting_games=waiting,
         oldest_waiting_seconds=oldest,
+        held_games=lost,
     )

@@ -24,13 +24,17 @@ import uvicorn
 from api.desk import Desk
 from api.quota import MOST_FORKS
 from api.tokens import OPERATOR_FILE, Tokens, operator_token
+from events.durability import SETTING, Promise
 from events.embedded import ROLES, DirectoryInUse, Embedded, EmbeddedError, Role
+from events.heads import Heads
 from events.limits import Quotas
+from events.losses import Loss
 from events.notes import Signer
 from events.room import Room
 from events.store import Store, connect
 from worker.jobs import make_bell
 from worker.log import logger
+from worker.remembering import promised, remembering
 from worker.settings import Settings
 
 SERVER_FILE = "server.json"
@@ -164,6 +168,9 @@ class Server:
         self._http: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
         self._failed: BaseException | None = None
+        self._heads: Heads | None = None
+        self.promise: Promise | None = None
+        self.lost: tuple[Loss, ...] = ()
 
     @property
     def url(self) -> str:
@@ -187,8 +194,13 @@ class Server:
             Signer.of_directory(self.directory, self.name)
             self._socket = _listening(self.host, self.port)
             self.port = self._socket.getsockname()[1]
+            self._remember()
             settings = Settings(
-                store_url=self.stores.store_url, queue_url=self.stores.queue_url, bells=self.bells, sweep_seconds=2.0
+                data=str(self.directory),
+                store_url=self.stores.store_url,
+                queue_url=self.stores.queue_url,
+                bells=self.bells,
+                sweep_seconds=2.0,
             )
             environment = {**os.environ, **settings.environment(), "ROOKERY_TIED": "1", "ROOKERY_LOG": self.log}
             self.workers = [Worker(number, environment) for number in range(self.bells)]
@@ -211,9 +223,17 @@ class Server:
                     raise
                 time.sleep(0.05)
 
+    def _remember(self) -> None:
+        """Ask the store what it promises, and compare with it what was acknowledged; before anybody rules."""
+        store = Store.connect(self.stores.store_url)
+        self.promise = promised(store, os.environ.get(SETTING, ""))
+        self._heads = remembering(self.directory, store, self.stores.store_url)
+        self.lost = tuple(self._heads.start())
+
     def desk(self, quotas: Quotas | None = None) -> Desk:
         """A desk of its own for one thread; ``quotas`` where guests come to it."""
         store = Store.connect(self.stores.store_url)
+        store.witness = self._heads
         bell = make_bell(connect(self.stores.queue_url), bells=self.bells)
         signer = Signer.of_directory(self.directory)
         room = Room(store.client, directory=self.directory, reserve_bytes=self.quotas.disk_reserve_bytes)
@@ -280,6 +300,8 @@ class Server:
                 worker.process.terminate()
         for worker in self.workers:
             worker.stop(until)
+        if self._heads is not None:
+            self._heads.close()
         self.stores.stop()
 
     def pids(self) -> dict[str, int]:

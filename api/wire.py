@@ -127,6 +127,8 @@ class TokenIssues(msgspec.Struct, frozen=True):
 class Summary(msgspec.Struct, frozen=True):
     """A game as everybody may know it. ``parked``: it waits for the server's operator. ``origin`` is that of a fork.
 
+    ``held``: the server's store lost a part of it, and nothing is added before the operator has decided.
+
     ``drawn`` are the Houses that share a game which nobody has won.
     """
 
@@ -145,6 +147,7 @@ class Summary(msgspec.Struct, frozen=True):
     ranking: tuple[Standing, ...]
     origin: Origin | None
     drawn: tuple[str, ...] = ()
+    held: bool = False
 
 
 class Notation(msgspec.Struct, frozen=True):

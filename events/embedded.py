@@ -468,6 +468,14 @@ def find(directory: Path | str | None = None) -> tuple[str, str] | None:
     return (urls[0], urls[1]) if all(_answers(url) for url in urls) else None
 
 
+def lies_in(directory: Path, url: str) -> bool:
+    """Whether a URL is that of the store of a data directory."""
+    try:
+        return _address(directory, "store").url == url
+    except (OSError, msgspec.MsgspecError):
+        return False
+
+
 def _address(directory: Path, role: Role) -> Address:
     return msgspec.json.decode((directory / role / "address.json").read_bytes(), type=Address)
 

@@ -39,6 +39,17 @@ class GameExists(RecordError):
         self.game = game
 
 
+class GameHeld(RecordError):
+    """A game lost what was acknowledged; nothing is added to it until its operator has decided."""
+
+    def __init__(self, game: str) -> None:
+        super().__init__(
+            f"The store has lost a part of game {game!r} that was acknowledged. Nothing is added to it until the"
+            " operator has put it back or goes on without it; it can be read."
+        )
+        self.game = game
+
+
 class BadGameId(RecordError):
     """Not usable as an id."""
 

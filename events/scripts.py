@@ -110,6 +110,7 @@ if first then
   if hash == ARGV[2] then return {'again', tonumber(number)} end
   return {'conflict', tonumber(number)}
 end
+if redis.call('HEXISTS', KEYS[1], 'lost') == 1 then return {'held'} end
 if ARGV[12] == '1' then return {'full'} end
 local tail = redis.call('XREVRANGE', KEYS[2], '+', '-', 'COUNT', 1)[1]
 local newest = tail and tonumber(string.match(tail[1], '^(%d+)')) or 0
@@ -207,7 +208,8 @@ else
 end
 redis.call('SET', KEYS[2], string.format('%d %s', token, ARGV[1]), 'PX', tonumber(ARGV[2]))
 local cursor = redis.call('HGET', KEYS[1], 'cursor') or '0'
-return {'done', token, last(KEYS[3]), tonumber(cursor), redis.call('HGET', KEYS[1], 'parked') or ''}
+local stopped = redis.call('HGET', KEYS[1], 'parked') or redis.call('HGET', KEYS[1], 'lost') or ''
+return {'done', token, last(KEYS[3]), tonumber(cursor), stopped}
 """
 )
 
@@ -255,3 +257,29 @@ PROBE = """
 redis.call('SET', KEYS[1], redis.call('TIME')[1])
 return 1
 """
+
+# KEYS game; ARGV what was lost
+HOLD = """
+if redis.call('EXISTS', KEYS[1]) == 0 then return {'unknown'} end
+redis.call('HSET', KEYS[1], 'lost', ARGV[1])
+return {'done'}
+"""
+
+# KEYS game inbox keys; ARGV key-field body-hash, the submission before and behind its time with what time is stated
+# between them. Its number is behind all that was ruled on.
+ACCEPT_LOSS = (
+    _LAST
+    + _GROW
+    + _CLOCK
+    + """
+if redis.call('HEXISTS', KEYS[1], 'lost') == 0 then return {'not-held'} end
+local tail = redis.call('XREVRANGE', KEYS[2], '+', '-', 'COUNT', 1)[1]
+local at = time_behind(tail and tail[2][2], ARGV[4])
+local number = math.max(last(KEYS[2]), tonumber(redis.call('HGET', KEYS[1], 'cursor') or '0')) + 1
+redis.call('XADD', KEYS[2], string.format('%d-0', number), 'submission', ARGV[3] .. at .. ARGV[5])
+redis.call('HSET', KEYS[3], ARGV[1], string.format('%d %s', number, ARGV[2]))
+redis.call('HDEL', KEYS[1], 'lost')
+grow(KEYS[1], #ARGV[3] + #ARGV[5] + #ARGV[1] + 128)
+return {'new', number, at}
+"""
+)

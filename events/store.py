@@ -2,8 +2,9 @@
 
 Keys of one game share a hash slot: ``rookery:{<game>}:…``
 
-    game      hash: rules, version, created, pepper, cursor (inbox number ruled on), fence, parked, bytes (how many
-              lie in inbox and ledger, once somebody has asked), most (how many may, where that is less than usual)
+    game      hash: rules, version, created, pepper, cursor (inbox number ruled on), fence, parked, lost (what of it is
+              missing), bytes (how many lie in inbox and ledger, once somebody has asked), most (how many may, where
+              that is less than usual)
     inbox     stream of submissions, ids 1-0, 2-0 …
     keys      hash: seat and idempotency key to inbox number and body hash
     checkpoints  stream of signed notes that were handed out, ids <entries signed for>-0
@@ -26,7 +27,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 import msgspec
 import redis
@@ -40,6 +41,7 @@ from events.errors import (
     BadCommand,
     BadGameId,
     GameExists,
+    GameHeld,
     GameUnknown,
     KeyConflict,
     LeaseLost,
@@ -116,6 +118,8 @@ class GameRecord(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     created: str
     parked: Parked | None
+    is_held: bool = False
+    """Whether the store lost a part of it; see :mod:`events.losses`."""
 
 
 class Lease(msgspec.Struct, frozen=True):
@@ -131,6 +135,19 @@ class Lease(msgspec.Struct, frozen=True):
     @property
     def value(self) -> str:
         return f"{self.token} {self.holder}"
+
+
+class Witness(Protocol):
+    """Whoever remembers, outside of the store, what it has acknowledged to this process."""
+
+    def submitted(self, game: str, number: int, digest: str) -> None:
+        """A submission is in the inbox; the SHA-256 of its bytes."""
+
+    def appended(self, game: str, version: int, digest: str) -> None:
+        """An entry is in the ledger; its digest."""
+
+    def is_behind(self, game: str, version: int) -> bool:
+        """Whether a ledger of this length lacks an entry. What is found out is told to the store."""
 
 
 def translated(method: Callable[P, R]) -> Callable[P, R]:
@@ -184,6 +201,7 @@ class Store:
         """``probing`` makes a client of less patience, to look after the server's health."""
         self.client = client
         self.health = Health(probing or (lambda: client))
+        self.witness: Witness | None = None
         register = client.register_script
         self._submit = register(scripts.SUBMIT)
         self._create = register(scripts.CREATE)
@@ -195,6 +213,8 @@ class Store:
         self._keep = register(scripts.KEEP)
         self._import = register(scripts.IMPORT)
         self._count = register(scripts.COUNT)
+        self._hold = register(scripts.HOLD)
+        self._accept_loss = register(scripts.ACCEPT_LOSS)
 
     @classmethod
     def connect(cls, url: str, *, patience_seconds: float = 2.0) -> Store:
@@ -234,6 +254,7 @@ class Store:
         """
         check_game_id(game)
         opening = self._checked(opening)
+        self._refuse_held(game)
         fields = {"rules": rules, "version": version, "pepper": (pepper or os.urandom(32)).hex()}
         if most:
             fields["most"] = str(most)
@@ -247,6 +268,11 @@ class Store:
             raise GameExists(game)
         self.client.sadd("rookery:unruled", game)
         return self._receipt(game, opening, answer)
+
+    def _refuse_held(self, game: str) -> None:
+        """Under the id of a game that is lost no other begins: it may still be put back."""
+        if self.client.hexists("rookery:lost", game):
+            raise GameHeld(game)
 
     @translated
     def games(self) -> tuple[str, ...]:
@@ -268,6 +294,7 @@ class Store:
             version=fields["version"],
             created=fields["created"],
             parked=msgspec.json.decode(fields["parked"], type=Parked) if "parked" in fields else None,
+            is_held="lost" in fields,
         )
 
     def _fields(self, game: str) -> dict[str, str]:
@@ -307,6 +334,8 @@ class Store:
                 raise GameUnknown(game)
             case b"conflict":
                 raise KeyConflict(submission.key, stream_id(answer[1]))
+            case b"held":
+                raise GameHeld(game)
             case b"full":
                 raise ServerFull
             case b"unruled" | b"often" | b"game-full":
@@ -344,7 +373,10 @@ class Store:
         else:
             submission = msgspec.structs.replace(submission, at=answer[2].decode())
             raw = codec.write_submission(submission)
-        return Receipt(game, stream_id(number), submission.at, hashlib.sha256(raw).hexdigest(), again)
+        digest = hashlib.sha256(raw).hexdigest()
+        if self.witness is not None and not again:
+            self.witness.submitted(game, number, digest)
+        return Receipt(game, stream_id(number), submission.at, digest, again)
 
     @translated
     def submission_under(self, game: str, seat: str | None, key: str) -> Submission | None:
@@ -431,6 +463,8 @@ class Store:
             raise LeaseLost(lease.game, lease.token, answer[1])
         if answer[0] == b"stale":
             raise StaleAppend(lease.game, expected.version, answer[1])
+        if self.witness is not None and entries:
+            self.witness.appended(lease.game, int(answer[1]), entries[-1].digest)
         return int(answer[1])
 
     @translated
@@ -489,7 +523,10 @@ class Store:
             raise GameUnknown(game)
         if answer[0] == b"held":
             return None
-        return Lease(game, int(answer[1]), holder, int(answer[2]), int(answer[3]), bool(answer[4]))
+        stands_still = bool(answer[4])
+        if self.witness is not None and not stands_still:
+            stands_still = self.witness.is_behind(game, int(answer[2]))
+        return Lease(game, int(answer[1]), holder, int(answer[2]), int(answer[3]), stands_still)
 
     @translated
     def renew(self, lease: Lease, ttl_seconds: float) -> bool:
@@ -517,6 +554,26 @@ class Store:
         was_parked = bool(self.client.hdel(self.key(game, "game"), "parked"))
         self.client.sadd("rookery:unruled", game)
         return was_parked
+
+    # Losses: see events.losses
+
+    @translated
+    def mark_lost(self, game: str, loss: bytes) -> bool:
+        """Hold a game; False when nothing of it is left to be held."""
+        return bool(self._hold(keys=[self.key(game, "game")], args=[loss])[0] == b"done")
+
+    @translated
+    def accept_loss(self, game: str, said: Submission) -> Receipt:
+        """Let a held game go on; ``said`` goes into its inbox in the same step. Raises KeyError when it is not held."""
+        said = self._checked(said)
+        answer = self._accept_loss(
+            keys=self._keys(game, "game", "inbox", "keys"),
+            args=[_key_field(said), said.body_hash, *_around_time(said)],
+        )
+        if answer[0] == b"not-held":
+            raise KeyError(game)
+        self.client.sadd("rookery:unruled", game)
+        return self._receipt(game, said, answer)
 
     # Work
 
@@ -547,8 +604,8 @@ class Store:
         return False
 
     def _is_idle(self, game: str) -> bool:
-        cursor, parked = self.client.hmget(self.key(game, "game"), "cursor", "parked")
-        return parked is not None or self._last(game, "inbox") <= int(cursor or 0)
+        cursor, *stopped = self.client.hmget(self.key(game, "game"), "cursor", "parked", "lost")
+        return any(stopped) or self._last(game, "inbox") <= int(cursor or 0)
 
     @translated
     def relist(self) -> int:

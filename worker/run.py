@@ -8,21 +8,28 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import sys
 import threading
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from rq import SimpleWorker
 
-from events.errors import RecordError
+from events.durability import StoreForgets
+from events.errors import RecordError, StoreAway
+from events.heads import Heads, HeadsUnusable
 from events.store import LONGEST_WAIT_SECONDS
 from worker import jobs, log, pulse
 from worker.adjudicate import Warm
+from worker.remembering import promised, remembering
 from worker.session import sweep
 from worker.sharing import see_to_shared
 
 RQ_MARGIN = 15
 """RQ waits for a job as long as its worker's time to live less so many seconds."""
+REFUSES = 4
+"""The exit code of a worker whose store promises too little."""
 THOROUGH_EVERY = 12
 """One sweep in so many looks at all games."""
 
@@ -54,6 +61,26 @@ def sweep_for_ever(here: jobs.Office, stop: threading.Event) -> None:
         pulse.leave(here.queue_client, name)
 
 
+def begin(here: jobs.Office) -> Heads | None:
+    """Ask the store what it promises and compare what was acknowledged with it, as soon as it answers.
+
+    Raises StoreForgets.
+    """
+    while not jobs.STOP.is_set():
+        try:
+            promised(here.store, here.settings.store_may)
+            if not here.settings.data:
+                log.logger().info("heads-not-kept", why="ROOKERY_DATA names no data directory")
+                return None
+            heads = remembering(Path(here.settings.data), here.store, here.settings.store_url)
+            heads.start()
+            return heads
+        except StoreAway as away:
+            log.logger().warning("store-away", detail=str(away))
+            jobs.STOP.wait(1.0)
+    return None
+
+
 def make_worker(here: jobs.Office) -> SessionWorker:
     """RQ's worker. It waits for a job for a shorter time than our connections wait for any answer.
 
@@ -66,6 +93,7 @@ def work(here: jobs.Office | None = None) -> None:
     """Work until the process is told to stop."""
     here = here or jobs.office()
     _stop_on_signals()
+    heads = begin(here)
     sweeper = threading.Thread(target=sweep_for_ever, args=(here, jobs.STOP), daemon=True, name="sweeper")
     sweeper.start()
     while not jobs.STOP.is_set():
@@ -78,6 +106,8 @@ def work(here: jobs.Office | None = None) -> None:
             log.logger().warning("queue-away", error=type(error).__name__)
         _stop_on_signals()  # RQ's own handlers end with its worker
         jobs.STOP.wait(0.2)
+    if heads is not None:
+        heads.close()
     log.logger().info("worker-ended")
 
 
@@ -99,7 +129,11 @@ def main() -> None:
     if os.environ.get("ROOKERY_TIED"):
         threading.Thread(target=end_with_parent, daemon=True, name="parent").start()
     log.logger().info("worker-started", pid=os.getpid())
-    work()
+    try:
+        work()
+    except (StoreForgets, HeadsUnusable) as error:
+        log.logger().error("worker-refuses", why=str(error))
+        sys.exit(REFUSES)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ ROOKERY_QUEUE   URL of the server with RQ's keys; the same one when it is left o
 ROOKERY_RULES   the games it knows, "module:attribute" separated by commas
 ROOKERY_BELLS   how many sessions may work side by side (1)
 ROOKERY_LOG     what is logged: debug, info, warning, error (info)
+ROOKERY_DATA    the data directory: where it remembers what it has acknowledged (nowhere)
+ROOKERY_STORE_MAY  what is allowed of a store that is not durable: lags, forgets or unknown (nothing)
 ROOKERY_TIED    set by a parent that holds our standard input open: end when it is closed
 """
 
@@ -16,6 +18,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from events import durability
 from events.ruling import Judge
 
 DEFAULT_RULES = "domain.thrones.ruleset:THRONES"
@@ -26,6 +29,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     queue_url: str
     rules: tuple[str, ...] = (DEFAULT_RULES,)
     bells: int = 1
+    data: str = ""
+    store_may: durability.Allowed = ""
     linger_seconds: float = 5.0
     longest_seconds: float = 60.0
     lease_seconds: float = 10.0
@@ -46,6 +51,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
                 "queue_url": environment.get("ROOKERY_QUEUE", store_url),
                 "rules": tuple(environment.get("ROOKERY_RULES", DEFAULT_RULES).split(",")),
                 "bells": int(environment.get("ROOKERY_BELLS", "1")),
+                "data": environment.get("ROOKERY_DATA", ""),
+                "store_may": durability.allowed(environment.get(durability.SETTING, "")),
                 **given,
             },
             cls,
@@ -58,6 +65,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "ROOKERY_QUEUE": self.queue_url,
             "ROOKERY_RULES": ",".join(self.rules),
             "ROOKERY_BELLS": str(self.bells),
+            "ROOKERY_DATA": self.data,
+            durability.SETTING: self.store_may,
         }
         for field in ("linger_seconds", "longest_seconds", "lease_seconds", "watch_seconds", "sweep_seconds"):
             told[f"ROOKERY_{field.upper()}"] = str(getattr(self, field))

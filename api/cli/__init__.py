@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from api.cli import arbiter, cases, charters, diff, fork, play, proof, read, record, server, shared, tools
+from api.cli import arbiter, cases, charters, diff, fork, operating, play, proof, read, record, server, shared, tools
 from api.cli.common import BUG, INTERRUPTED, USAGE, Failure, Out, failure
 from domain.kernel.printing import printable
 from domain.thrones.charter import ENGINE
@@ -52,6 +52,8 @@ def about(
 
 app.command("up")(server.up)
 app.command("worker")(server.worker)
+app.command("doctor")(operating.doctor)
+app.command("accept-loss")(operating.accept_loss)
 app.command("new")(play.new)
 app.command("submit")(play.submit)
 app.command("deadline")(play.deadline)

@@ -26,11 +26,13 @@ from domain.thrones.refusals import explain
 from domain.thrones.ruleset import NAMES
 from domain.thrones.variations import PRESETS
 from events.bundle import BundleDamaged
+from events.durability import StoreForgets
 from events.embedded import EmbeddedError
 from events.envelope import encode
 from events.errors import (
     FileDamaged,
     GameExists,
+    GameHeld,
     KeyConflict,
     OverQuota,
     RecordDamaged,
@@ -41,6 +43,8 @@ from events.errors import (
     StoreAway,
     StoreRefuses,
 )
+from events.heads import HeadsUnusable
+from events.losses import NotHeld
 
 DISAGREES, USAGE, REFUSED, AWAY = 1, 2, 3, 4
 """Exit codes: two things do not agree; wrong usage; the rules or the server refuse; the store is away."""
@@ -120,10 +124,14 @@ def failure(error: Exception) -> Failure:
             return Failure(REFUSED, _word(error), str(error))
         case PortTaken() | BadAddress():
             return Failure(USAGE, _word(error), str(error))
-        case StoreAway() | StoreRefuses() | EmbeddedError():
+        case GameHeld():
+            return Failure(REFUSED, "game-held", f"{error} `rookery doctor` tells what is missing.", game=error.game)
+        case StoreAway() | StoreRefuses() | EmbeddedError() | StoreForgets() | HeadsUnusable():
             return Failure(AWAY, _word(error), str(error))
         case RecordDamaged() | FileDamaged() | BundleDamaged():
             return Failure(DISAGREES, _word(error), f"The record is damaged. {error}")
+        case NotHeld():
+            return Failure(REFUSED, "not-held", str(error), game=error.game)
         case RecordError() | NoSuchVersion():
             return Failure(USAGE, _word(error), str(error))
         case UnicodeDecodeError():

@@ -21,9 +21,10 @@ from domain.thrones.state import State
 from events.embedded import DirectoryInUse, Embedded, data_directory, find
 from events.envelope import Receipt, Stored
 from events.errors import StoreAway
+from events.heads import Heads
 from events.notes import Signer
 from events.store import Store, connect
-from worker.adjudicate import adjudicate
+from worker.adjudicate import LEASE_SECONDS, adjudicate
 from worker.jobs import make_bell
 from worker.settings import judges
 from worker.sharing import see_to_shared
@@ -45,9 +46,18 @@ class Place:
         self.store_url = store_url
         self.queue_url = queue_url
         self.data = data
+        self.heads: Heads | None = None
+
+    def remember(self, directory: Path) -> None:
+        """Write down in a data directory what the store acknowledges to us. Where no server does, compare it first."""
+        self.heads = Heads(directory, self.desk.store, self.store_url, compares=self.is_ours)
+        if self.is_ours:
+            self.heads.look()
 
     def close(self) -> None:
         """Let go of all connections."""
+        if self.heads is not None:
+            self.heads.close()
         self.desk.store.client.close()
         if self.desk.bell is not None:
             self.desk.bell.client.close()
@@ -59,8 +69,16 @@ class Place:
 
     def adjudicate(self, game: str) -> None:
         judge = judges().get(self.desk.store.record(game).rules)
-        if judge is not None:
-            self.has_ruled |= bool(adjudicate(self.desk.store, judge, game, warm=self.desk.warm).ruled)
+        if judge is None:
+            return
+        until = time.monotonic() + 2 * LEASE_SECONDS
+        while True:
+            done = adjudicate(self.desk.store, judge, game, warm=self.desk.warm)
+            self.has_ruled |= bool(done.ruled)
+            # Where nobody else works, the lease is that of a process which was killed: it runs out.
+            if done.how != "busy" or not self.is_ours or time.monotonic() > until:
+                return
+            time.sleep(0.1)
 
     def see_to_shared(self) -> None:
         """Open shared seeds whose last table has ended, if that is our work."""
@@ -125,6 +143,8 @@ def place(data: str, store: str, queue: str, *, may_begin: bool = False) -> Iter
     """The place that the options name. ``may_begin``: a data directory may be made."""
     if store:
         found = _by_url(store, queue)
+        if data and Path(data).is_dir():
+            found.remember(Path(data).absolute())
     else:
         directory = Path(data).absolute() if data else data_directory().absolute()
         if not may_begin and not (directory / "store").exists():
@@ -138,6 +158,7 @@ def place(data: str, store: str, queue: str, *, may_begin: bool = False) -> Iter
         found.data = directory
         found.desk.tokens = Tokens(found.desk.store, operator_token(directory))
         found.desk.signer = Signer.of_directory(directory)
+        found.remember(directory)
     try:
         yield found
     finally:
@@ -153,6 +174,7 @@ def _ours(directory: Path, servers: Embedded) -> Iterator[Place]:
         urls = {"store_url": servers.store_url, "queue_url": servers.queue_url}
         here = Place(desk, is_ours=True, data=directory, **urls)
         try:
+            here.remember(directory)
             yield here
             if here.has_ruled:
                 here.see_to_shared()

@@ -382,6 +382,8 @@ def _remark(one: dict[str, Any]) -> str:
     found = []
     if one["fork_of"]:
         found.append(f"a fork of {one['fork_of']}")
+    if one["held"]:
+        found.append("held: the store lost a part of it, see rookery doctor")
     if one["parked"]:
         found.append(f"parked: {one['parked']}")
     elif one["winner"]:
@@ -394,7 +396,8 @@ def _remark(one: dict[str, Any]) -> str:
 def _summary(here: Place, game: str) -> dict[str, Any]:
     line = here.desk.line(game)
     state: State = line.state
-    parked = here.desk.store.record(game).parked
+    record = here.desk.store.record(game)
+    parked = record.parked
     return {
         "game": game,
         "players": len(state.houses),
@@ -406,4 +409,5 @@ def _summary(here: Place, game: str) -> dict[str, Any]:
         "drawn": list(state.drawn or ()),
         "fork_of": state.docket.origin.game if state.docket.origin else None,
         "parked": f"{parked.error} at {parked.where}" if parked else None,
+        "held": record.is_held,
     }

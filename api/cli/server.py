@@ -21,6 +21,7 @@ from api.quota import MOST_FORKS
 from api.serve import Server
 from api.tokens import PUBLIC
 from domain.thrones.prose import Prose
+from events.durability import ask, check
 from events.embedded import data_directory, find
 from events.envelope import Receipt, Stored
 from events.limits import Quotas
@@ -86,12 +87,18 @@ def _greet(out: Out, server: Server) -> None:
     out.say(f"Rookery listens at {server.url}", style="bold")
     out.say(f"Data: {server.directory}")
     out.say(f"Operator's token: {server.operator_file}")
+    if server.promise is not None:
+        out.say(server.promise.sentence, style="" if server.promise.keeps == "durable" else "bold")
+    for loss in server.lost:
+        out.say(f"{loss.sentence} It is held: `rookery doctor` tells more.", style="bold")
     out.document(
         {
             "url": server.url,
             "data": str(server.directory),
             "operator_token_file": str(server.operator_file),
             "adopted": server.adopted,
+            "promise": server.promise,
+            "held": [loss.game for loss in server.lost],
             "pids": server.pids(),
         }
     )
@@ -215,11 +222,14 @@ def worker(
     except ValueError as error:
         raise usage(not_a_store(*urls, error)) from error
     try:
-        Store.connect(urls[0]).ping()
+        record = Store.connect(urls[0])
+        record.ping()
         Store.connect(urls[1]).ping()
-        base: dict[str, Any] = {**os.environ, "ROOKERY_STORE": urls[0], "ROOKERY_QUEUE": urls[1]}
+        own = {} if store and not data else {"ROOKERY_DATA": str(Path(data) if data else data_directory())}
+        base: dict[str, Any] = {**os.environ, **own, "ROOKERY_STORE": urls[0], "ROOKERY_QUEUE": urls[1]}
         settings = Settings.from_environment({**base, "ROOKERY_BELLS": str(bells)})
     except ValueError as error:
         raise usage(f"The worker's settings cannot be used: {error}.") from error
+    check(ask(record), settings.store_may)
     os.environ.update(settings.environment())
     run.main()

@@ -143,7 +143,7 @@ def summary(request: Request, game: str, at: str | None = None) -> Response:
     desk = desk_of(request)
     caller_of(request, game)
     record = desk.store.record(game)
-    variant = "-parked" if record.parked else ""
+    variant = f"{'-parked' if record.parked else ''}{'-held' if record.is_held else ''}"
     known = unchanged(request, etag(version_of(request, game, at), variant))
     if known is not None:
         return known
@@ -165,6 +165,7 @@ def summary(request: Request, game: str, at: str | None = None) -> Response:
         ranking=state.ranking,
         origin=state.docket.origin,
         drawn=state.drawn or (),
+        held=record.is_held,
     )
     return reading(told, etag(line.version, variant))
 

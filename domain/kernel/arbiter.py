@@ -19,6 +19,7 @@ from domain.kernel.docket import (
     Docket,
     EngineAmended,
     InDoubt,
+    LossAccepted,
     Outcome,
     PrivilegeUsed,
     Read,
@@ -48,7 +49,14 @@ class AppealLimits(msgspec.Struct, frozen=True):
 QUIET: tuple[type[Fact], ...] = (PrivilegeUsed, SecretsRead, DraftKept, AnswerTaken, AnswerSealed)
 """Facts that change nothing which a plan rests on, as long as nobody else is awaited after them."""
 
-OF_THE_DOCKET: tuple[type[Fact], ...] = (AppealFiled, AppealRuled, InDoubt, EngineAmended, SecretsReadOpened)
+OF_THE_DOCKET: tuple[type[Fact], ...] = (
+    AppealFiled,
+    AppealRuled,
+    InDoubt,
+    EngineAmended,
+    SecretsReadOpened,
+    LossAccepted,
+)
 """Facts that say something about the game, and leave it as it is."""
 
 OPTIONS = "options"
@@ -194,6 +202,18 @@ class ReadSecrets(Command, frozen=True, tag="read-secrets"):
     why: Prose
 
 
+class AcceptLoss(Command, frozen=True, tag="accept-loss"):
+    """The operator goes on with a game whose store has lost a part of it; see :class:`LossAccepted`."""
+
+    who: str
+    why: str
+    submissions: int
+    entries: int
+    digest: str
+    left_submissions: int
+    left_entries: int
+
+
 def changes(past: Past, entry: int) -> bool:
     """Whether an entry changed anything that a plan of an arbiter rests on.
 
@@ -295,6 +315,13 @@ def open_reads(game: Game[S], past: Past) -> None:
         if isinstance(fact, SecretsRead)
     )
     game.emit(SecretsReadOpened(reads=reads))
+
+
+def accept_loss(game: Game[S], command: AcceptLoss) -> None:
+    """Write down what the store lost, and that the game goes on without it."""
+    if not command.why.strip():
+        raise Refusal("why-missing")
+    game.emit(LossAccepted(**msgspec.structs.asdict(command)))
 
 
 def close_appeal(game: Game[S], number: int | None, outcome: Outcome, opinion: str) -> None:

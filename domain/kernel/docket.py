@@ -277,6 +277,23 @@ class SecretsReadOpened(Fact, frozen=True, tag=True):
     reads: tuple[Read, ...]
 
 
+class LossAccepted(Fact, frozen=True, tag=True):
+    """The server's store lost a part of this game that it had acknowledged, and the game goes on without it.
+
+    Known to have been there: submissions up to ``submissions`` and entries up to ``entries``, the last of them with
+    this ``digest``. What is left: submissions up to ``left_submissions`` and entries up to ``left_entries``. Digests of
+    submissions are left out: a bid is guessed from one. Their authors have them, in their receipts.
+    """
+
+    who: str
+    why: str
+    submissions: int
+    entries: int
+    digest: str
+    left_submissions: int
+    left_entries: int
+
+
 class GameNamed(Fact, frozen=True, tag=True):
     """The id by which this game was created, in its first entry: whoever has its record under another one sees that."""
 
@@ -423,6 +440,7 @@ DOCKET_FACTS: tuple[type[Fact], ...] = (
     PrivilegeUsed,
     SecretsRead,
     SecretsReadOpened,
+    LossAccepted,
     Forked,
     SharesWanted,
     ShareCommitted,

@@ -28,6 +28,7 @@ from domain.kernel.docket import (
     Doubt,
     EngineAmended,
     InDoubt,
+    LossAccepted,
     PrivilegeUsed,
     Rewound,
     SecretsRead,
@@ -80,7 +81,7 @@ HANDS = (
 )
 """Facts of entries that no answer alone has made: behind them nothing is told apart."""
 
-LASTING = (AppealFiled, AppealRuled, InDoubt, PrivilegeUsed, SecretsRead, DrawsStated)
+LASTING = (AppealFiled, AppealRuled, InDoubt, LossAccepted, PrivilegeUsed, SecretsRead, DrawsStated)
 """Facts that change nothing a rule decides by."""
 
 MOST_STEPS = 20_000

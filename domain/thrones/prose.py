@@ -229,6 +229,19 @@ def _reads(p: Prose, x: docket.SecretsReadOpened) -> str:
     return f"Secrets were read by privilege: {told}."
 
 
+def _lost(p: Prose, x: docket.LossAccepted) -> str:
+    gone = [
+        f"{what} {known} is gone" if left == known - 1 else f"{several} {left + 1} to {known} are gone"
+        for what, several, known, left in (
+            ("submission", "submissions", x.submissions, x.left_submissions),
+            ("entry", "entries", x.entries, x.left_entries),
+        )
+        if left < known
+    ]
+    told = " and ".join(gone) or f"what stands as entry {x.entries} is another one"
+    return f"The server lost a part of this game: {told}. {x.who} goes on without{_because(x.why)}."
+
+
 def _because(reason: str) -> str:
     """The reason, where there is one, for the end of a sentence."""
     said = _clause(reason)
@@ -305,6 +318,7 @@ SENTENCES: dict[type[kernel.Fact], Callable[[Prose, Any], str]] = {
     ),
     docket.SecretsRead: lambda p, x: f"{x.who} reads {x.what}{_because(x.why)}.",
     docket.SecretsReadOpened: _reads,
+    docket.LossAccepted: _lost,
     docket.GameNamed: lambda p, x: f"The id of the game is {x.game}.",
     docket.Forked: lambda p, x: (
         f"This game is a fork of {x.origin.game} at entry {x.origin.version}: {_clause(x.origin.purpose)}."

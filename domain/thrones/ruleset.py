@@ -8,6 +8,7 @@ import msgspec
 
 from domain.kernel import facts as kernel
 from domain.kernel.arbiter import (
+    AcceptLoss,
     Act,
     Amend,
     AppealLimits,
@@ -18,6 +19,7 @@ from domain.kernel.arbiter import (
     ReadSecrets,
     Rewind,
     RuleOnAppeal,
+    accept_loss,
     amend,
     file_appeal,
     open_reads,
@@ -69,7 +71,7 @@ EDITIONS: dict[str, Edition] = {name: compose(preset.variations) for name, prese
 NAMES = Prose.of_all(*EDITIONS.values())
 """Sentences for what is refused outside of any game."""
 
-ACTS = (Rewind, Correct, FileAppeal, RuleOnAppeal, Amend, ReadSecrets)
+ACTS = (Rewind, Correct, FileAppeal, RuleOnAppeal, Amend, ReadSecrets, AcceptLoss)
 """Commands of the arbiter, and the appeal that brings a matter before him."""
 
 SHARES = (CommitShare, OpenShare, CloseShares)
@@ -327,6 +329,8 @@ class Thrones:
             rule_on_appeal(game, command)
         elif isinstance(command, ReadSecrets):
             read_secrets(game, command, past.version, sealed=self.is_secret(state, command))
+        elif isinstance(command, AcceptLoss):
+            accept_loss(game, command)
         else:
             amend(game, command)
         return Ruling(tuple(game.facts), game.state)

@@ -801,6 +801,7 @@ UNTOLD: dict[str, tuple[str, ...]] = {
         "PrivilegeUsed",
         "SecretsRead",
         "SecretsReadOpened",
+        "LossAccepted",
         "Forked",
     ),
 }

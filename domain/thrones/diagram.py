@@ -101,7 +101,7 @@ def _houses(game: Game, state: State, prose: Prose) -> str:
         pile = ", ".join(prose.name(card) for card in state.discards.get(house, ()))
         rows.append(
             f"  {prose.name(house):<10} {state.victory.get(house, 0):>7} {state.supply.get(house, 0):>6}"
-            f" {state.power.get(house, 0):>5} {state.pool(house):>4}  {hand or '-'} / {pile or '-'}"
+            f" {state.power.get(house, 0):>5} {game.pool(house):>4}  {hand or '-'} / {pile or '-'}"
         )
     return "Houses\n" + "\n".join(rows)
 

@@ -126,6 +126,10 @@ class Game(KernelGame[State]):
         limits = self.edition.houses[house].limits
         return {kind: limits[kind] - used.get(kind, 0) for kind in limits}
 
+    def pool(self, house: HouseId) -> int:
+        """Power tokens of the House in the Power Pool (2E-COMP-2)."""
+        return self.state.pool(house, self.edition.constants.power_tokens)
+
     # Supply (2E-SUP-1)
 
     def supply_limit(self, house: HouseId) -> tuple[int, ...]:
@@ -173,7 +177,7 @@ class Game(KernelGame[State]):
 
     def gain_power(self, house: HouseId, count: int, *rules: str) -> int:
         """Gain up to ``count`` Power, as far as the Pool lasts (2E-LIM-2). Returns what was gained."""
-        gained = min(count, self.state.pool(house))
+        gained = min(count, self.pool(house))
         if gained < count:
             rules = (*rules, "2E-LIM-2", "2E-COMP-2")
         if gained:

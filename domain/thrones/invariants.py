@@ -19,7 +19,7 @@ def _pieces(game: Game) -> Iterator[str]:
         for kind, left in game.reserve(house).items():
             if left < 0:
                 yield f"{house} has {-left} more of {kind} in play than it owns"
-        counts = {"available Power": state.power.get(house, 0), "Power Pool": state.pool(house)}
+        counts = {"available Power": state.power.get(house, 0), "Power Pool": game.pool(house)}
         for name, count in counts.items():
             if count < 0:
                 yield f"{house} has {count} in its {name}"

@@ -236,6 +236,6 @@ class State(msgspec.Struct, frozen=True):
     def tokens_on_board(self, house: HouseId) -> int:
         return sum(owner == house for owner in self.power_tokens.values())
 
-    def pool(self, house: HouseId) -> int:
-        """Power tokens of the House in the Power Pool (2E-COMP-2)."""
-        return 20 - self.power.get(house, 0) - self.bids.get(house, 0) - self.tokens_on_board(house)
+    def pool(self, house: HouseId, tokens: int) -> int:
+        """Power tokens of the House in the Power Pool, of ``tokens`` that it has in all (2E-COMP-2)."""
+        return tokens - self.power.get(house, 0) - self.bids.get(house, 0) - self.tokens_on_board(house)

@@ -132,7 +132,7 @@ def _parts(state: State, answer: Any) -> Iterator[tuple[str, Any]]:  # one branc
             yield "armies", armies(state, house)
         case c.Consolidate():
             yield "order", state.orders[answer.area]
-            yield "Power", state.pool(house)
+            yield "Power", state.pool(house, 20)
             if AREAS[answer.area]["kind"] == "port":
                 yield "blocked", {near: state.house_in(near) for near in sorted(NEIGHBOURS[answer.area])}
             if answer.use == "muster":

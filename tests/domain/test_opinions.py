@@ -46,7 +46,7 @@ def ruled_on(book: Book, against: int, outcome: str = "upheld") -> Book:
         book.take(RuleOnAppeal(appeal=number, outcome=outcome, opinion="That way."))  # type: ignore[arg-type]  # a word
         return book
     for house in book.now.houses:
-        power = {"fact": "PowerChanged", "house": house, "by": 1 if book.now.pool(house) else -1}
+        power = {"fact": "PowerChanged", "house": house, "by": 1 if book.now.pool(house, 20) else -1}
         stated = Correct(facts=(power,), reason="a test", appeal=number, opinion="Otherwise.", unseen=True)
         try:
             book.take(stated)

@@ -169,7 +169,7 @@ def test_a_named_home_area_has_no_garrison_and_a_named_area_no_neutral_force() -
 def test_power_tokens_that_nobody_accounts_for_lie_where_nothing_counts_them() -> None:
     state = completed(Partial(power={"stark": 10}, pool={"stark": 7}, power_tokens={"karhold": "stark"}))
     assert sum(owner == "stark" for owner in state.power_tokens.values()) == 3
-    assert state.pool("stark") == 7
+    assert state.pool("stark", 20) == 7
     assert state.victory["stark"] == 1
 
 

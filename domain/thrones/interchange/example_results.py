@@ -672,7 +672,7 @@ COMPARISONS: dict[str, Callable[[Happened, Any], None]] = {
     "orders-left": _orders_left,
     "outcome": _attack("outcome"),
     "points-lost": _points_lost,
-    "pool": lambda h, w: _entries("Pool", w, h.shown.pool),
+    "pool": lambda h, w: _entries("Pool", w, game_of(h.shown).pool),
     "power": _by_house("power"),
     "power-change": _power_change,
     "required": _required,

@@ -948,6 +948,6 @@ _QUERIES: dict[str, Callable[[Example, _Fields], Any]] = {
     "reserve": lambda example, fields: example.game.reserve(fields.need("by")),
     "adjacent-areas": lambda example, fields: list(example.game.board.neighbours[fields.need("area", "from")]),
     "eligible-support": _eligible_support,
-    "pool": lambda example, fields: example.shown.pool(fields.need("by")),
+    "pool": lambda example, fields: example.game.pool(fields.need("by")),
     "power": lambda example, fields: example.shown.power[fields.need("by")],
 }

@@ -287,7 +287,7 @@ class FirstExample(Example):
         """Whose token comes when a House gains Power: its colour is not said by any answer, so the rule is asked."""
         _only(action, "house", "colour", "count")
         _, state = self._taken({**action, "colour": action["house"]})
-        taken = [house for house in state.houses if state.pool(house) < self.shown.pool(house)]
+        taken = [house for house in state.houses if state.pool(house, 0) < self.shown.pool(house, 0)]
         if action["colour"] not in state.houses:
             raise CaseError(f"unknown: {action['colour']}")
         return None if taken == [action["colour"]] else Refusal("not-a-token-of-this-house", ("1E-LIM-5",))

@@ -35,7 +35,7 @@ def in_words_of_trace(state: State, edition: Edition) -> dict[str, Any]:
         "neutral": dict(state.neutral),
         "power_tokens": dict(state.power_tokens),
         "available_power": dict(state.power),
-        "power_pool": {house: state.pool(house) for house in state.houses},
+        "power_pool": {house: game.pool(house) for house in state.houses},
         "supply": dict(state.supply),
         "castles": {house: standing(game, house).castles for house in state.houses},
         "land_areas": {house: standing(game, house).land_areas for house in state.houses},

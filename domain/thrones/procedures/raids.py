@@ -129,7 +129,7 @@ class Raids(Procedure, frozen=True, tag=True):
             rules += ["2E-RAID-4"] if token.type == "defense" else ["2E-RAID-3"]
             rules += ["2E-RAID-9"] if token.type == "raid" else []
             rules += ["2E-PRT-8"] if "port" in (game.board[area].kind, game.board[target].kind) else []
-            if token.type == "consolidate" and not game.state.pool(house):
+            if token.type == "consolidate" and not game.pool(house):
                 # No fact tells a gain of nothing.
                 rules += _first(game, "1E-RAID-5", "2E-LIM-2")
             game.emit(f.OrderRemoved(house=raided.house, area=target, order=raided.token, by=house), *rules)

@@ -257,7 +257,7 @@ def lay(game: Game, house: HouseId, wanted: Demands, forced: Forced | None = Non
         if found is not None:
             return found
     told = None if wanted.power is None else wanted.power.get(house, 0)
-    if told is not None and game.state.pool(house) <= told + NEARLY:
+    if told is not None and game.pool(house) <= told + NEARLY:
         # Who runs out of Power tokens gains less than is due (2E-LIM-2).
         return _cheapest(game, house, wanted, forced or {}, tight=False, is_short=True)
     return None

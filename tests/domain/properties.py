@@ -234,8 +234,8 @@ class Properties:
                 assert fact.total == (counted if self._goes_below_zero(fact) else max(0, counted))
 
     def _goes_below_zero(self, fact: f.StrengthCounted) -> bool:
-        """1E-BAT-8; a neutral force is no battle."""
-        return self.edition.variations.combat == "first" and fact.stage != "neutral"
+        """2E-CBT-27: only a final strength counts as 0 then; 1E-BAT-8: not even that."""
+        return self.edition.variations.combat == "first" or fact.stage != "final"
 
     def _check_arrival(self, before: State, fact: kernel.Fact) -> None:
         """No area ever gets units of two Houses, nor ships on land, nor land units at sea."""

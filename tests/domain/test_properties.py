@@ -59,7 +59,7 @@ def test_the_games_reach_all_kinds_of_decision_and_all_abilities() -> None:
 # Other books and mixtures
 
 VARIED = sized(12, 24)
-REACHING_FIRST = (31, 7, 110, 122)
+REACHING_FIRST = (31, 122, 78, 19, 14)
 """Games by the first edition's book that reach every decision of its section 20 together."""
 
 SECTION_20 = {
@@ -120,8 +120,8 @@ def test_games_by_the_first_book_reach_every_decision_of_its_list() -> None:
     listed = {kind for kinds in SECTION_20.values() for kind in kinds}
     came_up = {kind for kind in reached.kinds if kind != "card-ability"} | set(reached.abilities)
     assert came_up == listed, "these come up and nothing else"
-    # Ser Loras asks only where routed Footmen stand beside others.
-    assert listed - reached.asked <= {"loras-footman"}
+    # Ser Loras asks only where routed Footmen stand beside others, and beaten units have mostly nothing to choose among.
+    assert listed - reached.asked <= {"loras-footman", "retreat-losses"}
 
 
 def names_of(game: Spec) -> Lexicon:

@@ -120,7 +120,7 @@ def test_games_by_the_first_book_reach_every_decision_of_its_list() -> None:
     listed = {kind for kinds in SECTION_20.values() for kind in kinds}
     came_up = {kind for kind in reached.kinds if kind != "card-ability"} | set(reached.abilities)
     assert came_up == listed, "these come up and nothing else"
-    # Ser Loras asks only where routed Footmen stand beside others, and beaten units have mostly nothing to choose among.
+    # Ser Loras asks only where routed Footmen stand beside others; beaten units have mostly nothing to choose.
     assert listed - reached.asked <= {"loras-footman", "retreat-losses"}
 
 

@@ -423,13 +423,10 @@ NOT_OF_TABLES = {
 LITERALS = {
     ("charter.py", "Arbitration", 3): "appeals, which the charter states",
     ("disputes.py", "arbitration_of", 2): "how many spellings are suggested",
-    ("doubt.py", "", 20000): "a bound on work",
     ("doubt.py", "changed", 2): "two Houses",
     ("doubt.py", "_key", 2): "a part of a name",
-    ("footprint.py", "", 5000): "a bound on work",
     ("procedures/setup.py", "starting_units", 4): "the switch lannister-screen, which says four players (2E-SET-11)",
     ("procedures/victory.py", "standing", 2): "what the tables call a Stronghold",
-    ("procedures/westeros_phase.py", "", 1000): "a bound on work",
     ("procedures/wildling_assault.py", "", 2): "1E-WILD-6",
     ("procedures/wildling_assault.py", "", 4): "1E-WILD-6",
     ("procedures/wildlings.py", "", 6): "Preemptive Raid (2E-WLC-2)",
@@ -452,9 +449,18 @@ def literals() -> Iterator[tuple[str, str, int, int]]:
         yield from _in(ast.parse(path.read_text(encoding="utf-8")), name, "")
 
 
+def _is_bound(node: ast.AST) -> bool:
+    """A bound on what is decoded or on work: larger than any table, and named so."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return node.func.id in ("Within", "AtMost")
+    return isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id[:5] == "MOST_"
+
+
 def _in(node: ast.AST, file: str, inside: str) -> Iterator[tuple[str, str, int, int]]:
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         inside = node.name
+    if _is_bound(node):
+        return
     if isinstance(node, ast.Constant) and type(node.value) is int and node.value > 1:
         yield file, inside, node.value, node.lineno
     for inner in ast.iter_child_nodes(node):

@@ -239,6 +239,8 @@ class Embedded:
                 problems += watched.say(now, f"The {role} server is up, but {SENTENCES[found]}.")
                 continue
             watched.since = watched.since or now
+            if is_dead and _ended_for_want_of_room(self.directory / role / "valkey.log"):
+                problems += watched.say(now, str(DiskFull(role, self.directory / role)))
             if not is_dead and not self._is_gone(role) and now - watched.since < self._hang:
                 continue
             try:
@@ -270,11 +272,13 @@ class Embedded:
 
     def _end(self, role: Role) -> None:
         """End a server that hangs or is broken. What it acknowledged is in its file."""
-        with suppress(OSError, ValueError):
-            os.kill(self.pid(role), signal.SIGKILL)
         process = self._processes.pop(role, None)
         if process is not None:
+            process.kill()
             process.wait()
+        else:
+            with suppress(OSError, ValueError):
+                os.kill(self.pid(role), signal.SIGKILL)
         self._wait_for_lock(role)
 
     def stop(self) -> None:
@@ -571,6 +575,14 @@ def _why_not(role: Role, home: Path, port: int, binary: str, log: Path, start: i
     if any(sign in said for sign in ("reading the append only file", "Bad file format")):
         return FileBroken(role, home, binary)
     return ServerFailed(role, log, words[-1] if words else "")
+
+
+def _ended_for_want_of_room(log: Path) -> bool:
+    """Whether a server says in its last lines that its disk is full: one that promises to keep all ends then."""
+    with suppress(OSError), log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - 4096))
+        return b"No space left on device" in b"".join(file.readlines()[-8:])
+    return False
 
 
 def machine_bytes() -> int:

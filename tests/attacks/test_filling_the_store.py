@@ -20,6 +20,7 @@ import redis
 
 from api.desk import Desk
 from api.readiness import Limits, readiness
+from api.serve import Server
 from api.tokens import Tokens
 from domain.thrones.ruleset import THRONES
 from events.embedded import Embedded, FileBroken
@@ -479,6 +480,63 @@ def test_a_file_that_cannot_be_read_is_told_with_what_to_do_at_the_start_and_lat
         file.write_bytes(whole[: len(whole) // 2] + b"\x00garbage\x00" + whole[len(whole) // 2 + 9 :])
     with pytest.raises(FileBroken, match="valkey-check-aof"):
         Embedded(tmp_path).start()
+
+
+def test_a_store_that_ends_for_want_of_room_says_so_each_time_it_is_started(servers: Embedded, tmp_path: Path) -> None:
+    os.kill(servers.pid("store"), signal.SIGKILL)
+    with (tmp_path / "store" / "valkey.log").open("a") as log:  # as it writes before it ends
+        log.write("1:M 01 Jan 2025 12:00:00.000 # Error writing to the AOF file: No space left on device\n")
+        log.write("1:M 01 Jan 2025 12:00:00.000 # Can't recover from AOF write error. Exiting...\n")
+    said: list[str] = []
+    _until(lambda: (done := servers.tend(), said.extend(done.problems)) and "store" in done.started)
+    assert len(said) == 1 and str(tmp_path / "store") in said[0] and "Make room" in said[0]
+
+
+def test_a_whole_server_keeps_its_quotas_and_looks_after_its_store(tmp_path: Path, http: httpx.Client) -> None:
+    server = Server(tmp_path, quotas=Quotas(seat_per_hour=2, store_bytes=64 << 20, fork_bytes=500_000))
+    server.stores._hang = 0.3
+    stop = threading.Event()
+    server.start()
+    watching = threading.Thread(target=server.watch, args=(stop,))
+    try:
+        http.base_url = httpx.URL(server.url)
+        operator = {"Authorization": f"Bearer {server.operator_file.read_text().strip()}"}
+        made = http.post("/v1/games", json={"players": 3}, headers={**operator, "Prefer": "wait=20"}).json()
+        house = dict(made["seats"])
+        seat = sorted(house)[0]
+        mine = {"Authorization": f"Bearer {made['tokens'][seat]}", "Content-Type": "application/json"}
+
+        def send(key: str) -> httpx.Response:
+            path = f"/v1/games/{made['game']}/commands"
+            return http.post(path, content=bid(house=house[seat]), headers={**mine, "Idempotency-Key": key})
+
+        first = send("first")
+        assert (first.status_code, send("second").status_code) == (202, 202)
+        assert quota_of(send("third")) == "often"
+        fork = http.post(f"/v1/games/{made['game']}/fork", json={}, headers=mine).json()["game"]
+        store = server.desk().store
+        assert store.client.hget(store.key(fork, "game"), "most") == b"500000"
+        assert store.client.info("memory")["maxmemory"] == 64 << 20
+        pid = server.stores.pid("store")
+        os.kill(pid, signal.SIGSTOP)
+        watching.start()
+        _until(lambda: _pid(server) not in (0, pid))
+        _until(lambda: http.get("/healthz").status_code == 200)
+        again = send("first")
+        assert (again.status_code, again.json()["digest"]) == (202, first.json()["digest"])
+        store.client.close()
+    finally:
+        stop.set()
+        if watching.is_alive():
+            watching.join()
+        server.stop()
+
+
+def _pid(server: Server) -> int:
+    try:
+        return server.stores.pid("store")
+    except (OSError, ValueError):
+        return 0
 
 
 def test_health_is_asked_for_at_most_once_a_second() -> None:

@@ -16,6 +16,7 @@ from api.forking import is_closed
 from api.tokens import Caller
 from api.watch import Watch
 from api.wire import JSON, to_bytes
+from domain.kernel.bounds import MOST_NUMBER
 from events.errors import BadGameId, GameUnknown
 from events.limits import MOST_ACT_BYTES, MOST_ANSWER_BYTES
 from events.store import check_game_id
@@ -142,6 +143,8 @@ def key_of(request: Request) -> str:
 def seen_of(request: Request, seen: int | None) -> int | None:
     """The version that the author had before him: ``If-Match``, or else the parameter ``seen``."""
     given = request.headers.get("if-match")
+    if seen is not None and abs(seen) > MOST_NUMBER:
+        raise Edge(400, "bad-version", f"No record has more than {MOST_NUMBER} entries.")
     if given is None or given.strip() == "*":
         return seen
     found = _VERSION_TAG.fullmatch(given.strip())

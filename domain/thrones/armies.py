@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 
+from domain.kernel.ruleset import EndlessRuling
+
 Limit = tuple[int, ...]
+
+MOST_REDUCTIONS = 200_000
+"""Ways to shrink armies that are looked at: 23 units, all that a House has, can be shrunk in some 4,000 ways."""
 
 
 def armies(sizes: Iterable[int]) -> tuple[int, ...]:
@@ -38,7 +43,9 @@ def minimal_reductions(sizes: Sequence[int], limit: Sequence[int]) -> Iterator[t
 
     A lone unit is no army, so no army shrinks below one.
     """
-    for reduction in product(*(range(size) for size in sizes)):
+    for number, reduction in enumerate(product(*(range(size) for size in sizes))):
+        if number >= MOST_REDUCTIONS:
+            raise EndlessRuling("no House has so many armies")
         left = [size - less for size, less in zip(sizes, reduction, strict=True)]
         if complies(left, limit) and not any(
             less and complies([*left[:index], left[index] + 1, *left[index + 1 :]], limit)

@@ -26,6 +26,7 @@ from domain.kernel.arbiter import (
     read_secrets,
     rule_on_appeal,
 )
+from domain.kernel.bounds import MOST_NAME
 from domain.kernel.chance import commitment, shuffled
 from domain.kernel.commands import Command, PassDeadline, StateDraws
 from domain.kernel.decision import Answer, Decision
@@ -57,6 +58,7 @@ from domain.thrones.forking import on_the_table
 from domain.thrones.game import Game
 from domain.thrones.invariants import problems
 from domain.thrones.known import check_names
+from domain.thrones.pieces import MOST_AREAS
 from domain.thrones.procedures.control import Consequences
 from domain.thrones.procedures.setup import Play
 from domain.thrones.prose import Prose
@@ -463,10 +465,25 @@ def check_charter(charter: Charter) -> None:
         raise Refusal("unknown-edition", unknown=True, edition=charter.edition, known=sorted(PRESETS))
     check_variations(charter.variations or AS_PRINTED)
     edition = edition_of(charter)
+    _check_sizes(charter, edition)
     try:
         _check_table(charter, edition)
     except Refusal as refusal:
         raise edition.law.of_refusal(refusal) from None
+
+
+def _check_sizes(charter: Charter, edition: Edition) -> None:
+    """Own tables make no board on which a legal answer would be larger than a command may be."""
+    tables = edition.tables
+    ids = [one.id for rows in (tables.areas, tables.house_cards) for one in rows]
+    problem = ""
+    if len(tables.areas) > MOST_AREAS:
+        problem = f"a board has at most {MOST_AREAS} areas, not {len(tables.areas)}"
+    elif any(len(one) > MOST_NAME for one in ids):
+        problem = f"an id has at most {MOST_NAME} characters"
+    if problem:
+        own = {} if charter.tables is msgspec.UNSET else charter.tables
+        raise Refusal("own-table-unfit", pointers=sorted(own), problem=problem)
 
 
 def _check_table(charter: Charter, edition: Edition) -> None:

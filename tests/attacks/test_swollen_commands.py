@@ -21,19 +21,24 @@ from msgspec import inspect
 
 from domain.kernel.arbiter import Correct
 from domain.kernel.bounds import bounded, briefly
+from domain.kernel.commands import StateDraws
 from domain.kernel.decision import Answer, Decision, Options
 from domain.kernel.refusal import Refusal
+from domain.kernel.ruleset import EndlessRuling
 from domain.thrones import commands as c
 from domain.thrones import march_options, options
+from domain.thrones.armies import minimal_reductions
 from domain.thrones.cases import lexicon_of
+from domain.thrones.charter import Charter
 from domain.thrones.editions.second import SECOND_EDITION
 from domain.thrones.facts import STATABLE
 from domain.thrones.notation import NotationError, parse, split_letter
 from domain.thrones.notation.scan import scan
 from domain.thrones.notation.vocabulary import USAGE
 from domain.thrones.procedures import mustering, wildling_assault
-from domain.thrones.ruleset import THRONES
-from domain.thrones.state import State
+from domain.thrones.ruleset import MOST_STATED, THRONES
+from domain.thrones.start import Start
+from domain.thrones.state import Hidden, State
 from events.codec import BOUNDED_SINCE, is_shallow
 from events.envelope import submission
 from events.errors import BadCommand
@@ -277,6 +282,45 @@ def test_a_stated_fact_is_not_worked_on_unit_by_unit() -> None:
     moved = {"fact": "UnitsMoved", "house": "stark", "area": "moat-cailin", "to": "white-harbor", "units": many}
     for facts in ((placed,), (placed, {**moved, "routed": True}), (placed, moved)):
         steps(lambda facts=facts: _corrected(state, *facts), MOST_STEPS)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    "tables",
+    [
+        {"/areas/0": {"id": []}, "/areas/1/castle": 1},
+        {"/players/0/neutral_forces": {"strength": "impassable"}},
+        {f"/areas/{'9' * 90}": 1},
+    ],
+)
+def test_own_tables_are_refused_and_break_nothing(tables: dict[str, Any]) -> None:
+    houses = tuple(sorted(SECOND_EDITION.players(3).houses))
+    command = Start(charter=Charter("second-edition", houses, tables=tables), seed="5e" * 32)
+    assert isinstance(outcome(State(), command), Refusal)
+
+
+@pytest.mark.parametrize(("ids", "problem"), [(["x" * 101], "characters"), ([f"a{n}" for n in range(200)], "areas")])
+def test_own_tables_make_no_board_that_is_larger_than_an_answer(ids: list[str], problem: str) -> None:
+    """Else there would be legal answers that nobody can send."""
+    houses = tuple(sorted(SECOND_EDITION.players(3).houses))
+    land = next(area for area in SECOND_EDITION.tables.areas if area.kind == "land" and not area.home)
+    written = msgspec.to_builtins(SECOND_EDITION.tables.areas)
+    areas = [*written, *({**msgspec.to_builtins(land), "id": one} for one in ids)]
+    command = Start(charter=Charter("second-edition", houses, tables={"/areas": areas}), seed="5e" * 32)
+    refused = outcome(State(), command)
+    assert isinstance(refused, Refusal) and problem in refused.params["problem"]
+
+
+def test_shuffles_are_stated_ahead_up_to_a_limit() -> None:
+    stated = {"tides": (("x",),) * MOST_STATED}
+    charter = Charter("second-edition", tuple(sorted(SECOND_EDITION.players(3).houses)), chance="imposed")
+    state = State(charter=charter, hidden=Hidden(stated=stated))
+    refused = outcome(state, StateDraws(deck="tides", cards=("x",)))
+    assert isinstance(refused, Refusal) and refused.code == "too-many-draws"
+
+
+def test_rules_that_go_round_in_circles_end() -> None:
+    with pytest.raises(EndlessRuling):
+        list(minimal_reductions([3] * 40, ()))
 
 
 def _corrected(state: State, *facts: dict[str, Any]) -> None:

@@ -365,7 +365,11 @@ def _pointed(plain: Any, pointer: str) -> str:
     steps, place = pointer.split("/")[1:], plain
     for at, step in enumerate(steps):
         if isinstance(place, list):
-            ids = {row["id"]: number for number, row in enumerate(place) if isinstance(row, dict) and "id" in row}
+            ids = {
+                row["id"]: number
+                for number, row in enumerate(place)
+                if isinstance(row, dict) and isinstance(row.get("id"), str)
+            }
             number = len(place) if step == "-" else int(step) if step.isdecimal() else ids.get(_plain(step), -1)
             is_new = number == len(place) and at == len(steps) - 1
             if not (0 <= number < len(place) or is_new):

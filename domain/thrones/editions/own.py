@@ -47,7 +47,8 @@ def _numbers(value: Any, path: str) -> Iterator[str]:
     if isinstance(value, Mapping):
         for name, one in value.items():
             if name not in ("x", "y"):
-                yield from _numbers(abs(one) if name in ("modifier", "strength") else one, f"{path}/{name}")
+                may_be_less = name in ("modifier", "strength") and isinstance(one, int)
+                yield from _numbers(abs(one) if may_be_less else one, f"{path}/{name}")
     elif isinstance(value, list | tuple):
         for number, one in enumerate(value):
             yield from _numbers(one, f"{path}/{number}")

@@ -236,17 +236,18 @@ return {'done'}
 # KEYS game inbox ledger keys checkpoints, then the same five as they were staged; ARGV nothing. A game may be larger
 # than one call should be, so its parts are put beside their places first, and are all there at once or not at all.
 IMPORT = """
-for i = 1, 5 do
+local parts = #KEYS / 2
+for i = 1, parts do
   if redis.call('EXISTS', KEYS[i]) == 1 then
-    redis.call('DEL', unpack(KEYS, 6))
+    redis.call('DEL', unpack(KEYS, parts + 1))
     return {'exists'}
   end
 end
-if redis.call('EXISTS', KEYS[6]) == 0 then return {'gone'} end
-for i = 1, 5 do
-  if redis.call('EXISTS', KEYS[i + 5]) == 1 then
-    redis.call('PERSIST', KEYS[i + 5])
-    redis.call('RENAME', KEYS[i + 5], KEYS[i])
+if redis.call('EXISTS', KEYS[parts + 1]) == 0 then return {'gone'} end
+for i = 1, parts do
+  if redis.call('EXISTS', KEYS[i + parts]) == 1 then
+    redis.call('PERSIST', KEYS[i + parts])
+    redis.call('RENAME', KEYS[i + parts], KEYS[i])
   end
 end
 return {'done'}

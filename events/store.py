@@ -680,10 +680,9 @@ class Store:
         check_game_id(game)
         if self.exists(game):
             raise GameExists(game)
+        stage = self.begin_stage()
         parts = ("game", "inbox", "ledger", "keys", "checkpoints")
-        stage = f"staged:{uuid.uuid4().hex}"
-        final, staged = self._keys(game, *parts), self._keys(game, *(f"{stage}:{part}" for part in parts))
-        head, waiting, ledger, keys, notes = staged
+        head, waiting, ledger, keys, notes = self._keys(game, *(f"{stage}:{part}" for part in parts))
 
         def calls() -> Iterator[tuple[Any, ...]]:
             yield ("HSET", head, *(item for pair in fields.items() for item in pair))
@@ -707,18 +706,49 @@ class Store:
             for kept in checkpoints:
                 yield "XADD", notes, stream_id(kept.size), "note", kept.note
 
+        self._call(_expiring(calls()))
+        self.unstage(game, stage, parts)
+
+    def begin_stage(self) -> str:
+        """A name for the parts of a game that is put together."""
+        return f"staged:{uuid.uuid4().hex}"
+
+    @translated
+    def stage(self, game: str, stage: str, what: str, kind: str, rows: Iterable[Sequence[bytes]]) -> None:
+        """Put some elements into a part of a game that is put together; it goes by itself if it is never finished."""
+        key = self.key(game, f"{stage}:{what}")
+        self._call(_expiring((_WRITING[kind][0], key, *_WRITING[kind][1](row)) for row in rows))
+
+    @translated
+    def unstage(self, game: str, stage: str, parts: Sequence[str]) -> None:
+        """Make a game of its staged parts, the first of them its hash, in one step. Raises :class:`GameExists`."""
         self.client.sadd("rookery:games", game)
-        for some in _bounded(_expiring(calls())):
-            with self.client.pipeline(transaction=False) as pipe:
-                for call in some:
-                    pipe.execute_command(*call)
-                pipe.execute()
-        answer = self._import(keys=[*final, *staged], args=[])
+        staged = self._keys(game, *(f"{stage}:{part}" for part in parts))
+        answer = self._import(keys=[*self._keys(game, *parts), *staged], args=[])
         if answer[0] == b"exists":
             raise GameExists(game)
         if answer[0] == b"gone":
             raise StoreRefuses("what was staged of the game is gone")
         self.client.sadd("rookery:unruled", game)
+
+    def _call(self, calls: Iterable[tuple[Any, ...]]) -> None:
+        """Calls of which nobody needs the answer, some in each round trip."""
+        for some in _bounded(calls):
+            with self.client.pipeline(transaction=False) as pipe:
+                for call in some:
+                    pipe.execute_command(*call)
+                pipe.execute()
+
+    @translated
+    def restored_from(self, game: str) -> str:
+        """The digest of the backup that a game was put back from; empty for any other."""
+        return (self.client.hget(self.key(game, "game"), "restored") or b"").decode()
+
+    @translated
+    def put_shared(self, key: str, kind: str, rows: Iterable[Sequence[bytes]]) -> None:
+        """Add elements to a key outside of games; of a hash, what is there stays."""
+        name = "HSETNX" if kind == "hash" else _WRITING[kind][0]
+        self._call((name, key, *_WRITING[kind][1](row)) for row in rows)
 
     # Small things
 
@@ -728,6 +758,10 @@ class Store:
     def _last(self, game: str, what: str) -> int:
         rows = self.client.xrevrange(self.key(game, what), count=1)
         return number_of(rows[0][0].decode()) if rows else 0
+
+    def rows(self, game: str, what: str) -> Iterator[tuple[str, dict[bytes, bytes]]]:
+        """All elements of a stream, page by page."""
+        return self._rows(game, what, 0, None)
 
     def _rows(self, game: str, what: str, after: int, count: int | None) -> Iterator[tuple[str, dict[bytes, bytes]]]:
         """Elements of a stream behind a number, page by page."""
@@ -758,6 +792,17 @@ def _around_time(submission: Submission) -> tuple[bytes, str, bytes]:
     timeless = codec.write_submission(msgspec.structs.replace(submission, at=""))
     before, field, behind = timeless.partition(b'"at":"')
     return before + field, submission.at, behind
+
+
+_WRITING: dict[str, tuple[str, Callable[[Sequence[bytes]], Sequence[bytes]]]] = {
+    "hash": ("HSET", lambda row: row),
+    "list": ("RPUSH", lambda row: row),
+    "set": ("SADD", lambda row: row),
+    "string": ("SET", lambda row: row),
+    "zset": ("ZADD", lambda row: (row[1], row[0])),
+    "stream": ("XADD", lambda row: row),
+}
+"""How an element of a key of some type is written."""
 
 
 def _expiring(calls: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:

@@ -25,6 +25,7 @@ from domain.thrones.notation import NotationError
 from domain.thrones.refusals import explain
 from domain.thrones.ruleset import NAMES
 from domain.thrones.variations import PRESETS
+from events.backup import BackupDamaged
 from events.bundle import BundleDamaged
 from events.durability import StoreForgets
 from events.embedded import EmbeddedError
@@ -128,6 +129,8 @@ def failure(error: Exception) -> Failure:
             return Failure(REFUSED, "game-held", f"{error} `rookery doctor` tells what is missing.", game=error.game)
         case StoreAway() | StoreRefuses() | EmbeddedError() | StoreForgets() | HeadsUnusable():
             return Failure(AWAY, _word(error), str(error))
+        case BackupDamaged():
+            return Failure(DISAGREES, "backup-damaged", str(error))
         case RecordDamaged() | FileDamaged() | BundleDamaged():
             return Failure(DISAGREES, _word(error), f"The record is damaged. {error}")
         case NotHeld():

@@ -1,23 +1,32 @@
-"""Commands for whoever runs the server: doctor, accept-loss."""
+"""Commands for whoever runs the server: doctor, accept-loss, backup, restore."""
 
 from __future__ import annotations
 
 import os
+import secrets
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from api import doctor as look
+from api import saving
 from api.bench import check_length
-from api.cli.common import DISAGREES, Data, Failure, GameId, Json, Out, QueueUrl, StoreUrl, plain, usage
+from api.cli.arbiter import bench
+from api.cli.common import AWAY, DISAGREES, Data, Failure, GameId, Json, Out, QueueUrl, StoreUrl, plain, usage
 from api.cli.place import Place, place
 from api.serve import running
-from domain.kernel.arbiter import AcceptLoss
+from api.sharing import adopt
+from api.tokens import Caller
+from domain.kernel.arbiter import AcceptLoss, ReadSecrets
+from domain.thrones.state import State
 from events import codec, heads, losses
+from events.backup import Done, Restore
+from events.backup import backup as frames
 from events.durability import SETTING
 from events.embedded import EmbeddedError, data_directory
-from events.envelope import submission
+from events.envelope import Submission, submission
 from events.errors import StoreAway, StoreRefuses
 from events.journal import Journal
 from events.losses import NotHeld
@@ -118,3 +127,205 @@ def _go_on(here: Place, loss: losses.Loss, why: str) -> int | None:
     here.desk.ring(game)
     assert receipt is not None, "a game that is left has an inbox"
     return codec.entry(here.ruling(receipt)).seq
+
+
+# Backups
+
+
+def backup_key(
+    file: Annotated[str, typer.Argument(help="Where to write the private key. Keep it off the server.")],
+    data: Data = "",
+    json: Json = False,
+) -> None:
+    """Make a pair of keys for backups. The private one goes into a file, the public one into the data directory."""
+    out = Out(json)
+    path = Path(file)
+    if os.path.lexists(path):
+        raise usage(f"{file} is there already: a key is never overwritten.")
+    text, public = saving.make_key()
+    saving.write(path, iter([text.encode()]), None)
+    directory = Path(data).absolute() if data else data_directory().absolute()
+    kept = directory.is_dir()
+    if kept:
+        saving.write(directory / saving.RECIPIENT_FILE, iter([f"{public}\n".encode()]), None)
+    out.say(f"The private key is in {path}. Without it no backup can be read: keep it in another place.")
+    out.say(f"Backups go to {public}{' from now on' if kept else ' with --to'}.")
+    out.document({"private_key_file": str(path), "public_key": public, "used_by": str(directory) if kept else None})
+
+
+def backup(
+    file: Annotated[str, typer.Argument(help="Where to write.", show_default=False)],
+    to: Annotated[
+        str,
+        typer.Option(
+            envvar="ROOKERY_BACKUP_TO",
+            help="The public key to encrypt to, or a file with it.",
+            show_default="that of backup-key",
+        ),
+    ] = "",
+    unencrypted: Annotated[bool, typer.Option("--unencrypted", help="Every secret lies open in the file.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file if there is one.")] = False,
+    data: Data = "",
+    store: StoreUrl = "",
+    queue: QueueUrl = "",
+    json: Json = False,
+) -> None:
+    """Back up everything, while play goes on: games, tokens, keys, shared seeds. The server's journal says so."""
+    out = Out(json)
+    if not force and os.path.lexists(file):
+        raise usage(f"{file} is there already. --force overwrites it.", file=file)
+    directory = _directory(data, store)
+    known = None if directory is None else directory / saving.RECIPIENT_FILE
+    if not to and not unencrypted and known is not None and known.is_file():
+        to = str(known)
+    if not to and not unencrypted:
+        raise usage("A backup holds every secret: make a key with `rookery backup-key`, or say --unencrypted.")
+    public = None if unencrypted else _key(lambda: saving.recipient(to))
+    games: list[Done] = []
+    with place(data, store, queue) as here:
+        if directory is not None:
+            Journal(directory).write("backup-began", file=str(Path(file).absolute()))
+        pieces = frames(here.desk.store, saving.files_of(directory) if directory else (), games.append)
+        try:
+            size, digest = saving.write(Path(file), pieces, public)
+        except OSError as error:
+            raise Failure(
+                AWAY, "not-written", f"The backup was not written, and nothing is left of it: {_why(error)}."
+            ) from error
+        if directory is not None:
+            about = {"file": str(Path(file).absolute()), "games": len(games), "bytes": size, "sha256": digest}
+            Journal(directory).write("backup", **about, to=None if public is None else str(public))
+    damaged = [f"{one.game}: {one.damaged}" for one in games if one.damaged]
+    how = "in the clear" if public is None else f"encrypted to {public}"
+    out.say(f"{len(games)} {'game' if len(games) == 1 else 'games'}, {size} bytes in {file}, {how}.")
+    for one in damaged:
+        out.say(f"Damaged already, and so in the backup: {one}", style="bold")
+    out.document(
+        {
+            "file": file,
+            "games": {one.game: {"version": one.head.version, "inbox": one.head.inbox} for one in games},
+            "bytes": size,
+            "sha256": digest,
+            "encrypted": public is not None,
+            "damaged": damaged,
+        }
+    )
+
+
+def restore(
+    file: Annotated[str, typer.Argument(help="A backup.", show_default=False)],
+    key: Annotated[str, typer.Option(help="The file with the private key.")] = "",
+    game: Annotated[str, typer.Option(help="Only this game, into a store that may have others.")] = "",
+    name: Annotated[str, typer.Option("--as", help="Another id for it: a copy without tokens.")] = "",
+    why: Annotated[str, typer.Option(help="Why a copy under another id is made, which holds every secret.")] = "",
+    keep_keys: Annotated[
+        bool, typer.Option("--keep-keys", help="This data directory keeps its own signing key and operator's token.")
+    ] = False,
+    data: Data = "",
+    store: StoreUrl = "",
+    queue: QueueUrl = "",
+    json: Json = False,
+) -> None:
+    """Put a backup back: everything into an empty store, or one game. It is read and checked as a whole before that."""
+    out = Out(json)
+    path = Path(file)
+    if name and not game:
+        raise usage("--as goes with --game: one game gets another id.")
+    if name and name != game and not why.strip():
+        raise usage("A copy under another id holds every secret of the game: say why with --why, which is recorded.")
+    if name == game:
+        name = ""
+    check_length("reason", why)
+    if saving.is_encrypted(path) and not key:
+        raise usage(f"{file} is encrypted: name the file with its private key by --key.")
+    private = _key(lambda: saving.identity(Path(key))) if saving.is_encrypted(path) else None
+    found, digest = saving.contents(path, private)
+    if game and game not in found.games:
+        raise usage(f"There is no game {game!r} in {file}; there are: {', '.join(found.games) or 'none'}.")
+    directory = _directory(data, store)
+    if not game and directory is not None:
+        other = saving.differing(directory, found.files)
+        if other and not keep_keys:
+            raise usage(
+                f"{directory} has its own {' and '.join(other)}: restore into a new directory, or say --keep-keys."
+            )
+        saving.put_files(directory, found.files)
+    with place(data, store, queue, may_begin=True) as here:
+        if not game:
+            others = [one for one in here.desk.store.games() if here.desk.store.restored_from(one) != digest]
+            if others:
+                some = ", ".join(others[:5])
+                raise usage(f"The store is not empty: it has {some}. Restore single games with --game, or elsewhere.")
+        if name:
+            _tell_original(here, game, name, why)
+        said = _read_by_copy(game, why) if name else None
+        putting = Restore(here.desk.store, digest, only=game, name=name, said=said)
+        saving.read(path, private, putting)
+        lost = _settle(here, putting)
+        if directory is not None:
+            about = {"file": str(path.absolute()), "sha256": digest, "games": sorted(putting.put_back)}
+            Journal(directory).write("restore", **about, game=game, name=name, why=why)
+    many = len(putting.put_back) + len(putting.there)
+    out.say(f"{many} {'game is' if many == 1 else 'games are'} back, as of {found.at}.")
+    for loss in lost:
+        out.say(f"{loss.sentence} The backup is older than that; it is held.", style="bold")
+    if name:
+        out.say("Give its seats tokens with: rookery token GAME SEAT")
+    out.document(
+        {
+            "games": sorted([*putting.put_back, *putting.there]),
+            "at": found.at,
+            "sha256": digest,
+            "held": [loss.game for loss in lost],
+            "damaged": [one.game for one in putting.put_back.values() if one.damaged],
+        }
+    )
+
+
+def _directory(data: str, store: str) -> Path | None:
+    """The data directory that goes with a store; none where only a store is named."""
+    if store and not data:
+        return None
+    return Path(data).absolute() if data else data_directory().absolute()
+
+
+def _key(read: Callable[[], Any]) -> Any:
+    try:
+        return read()
+    except saving.BadKey as error:
+        raise usage(str(error)) from error
+
+
+def _why(error: OSError) -> str:
+    return error.strerror or str(error)
+
+
+def _read_by_copy(game: str, why: str) -> Submission:
+    """What stands first on the record of a copy: that its maker may read everything."""
+    act = ReadSecrets(who="operator", what=f"a copy of {game}, every secret included", why=why.strip())
+    return submission(act, seat=None, cause="system", key=secrets.token_hex(16))
+
+
+def _tell_original(here: Place, game: str, name: str, why: str) -> None:
+    """Where the original is here and still has secrets, its record tells that they are copied."""
+    if here.desk.store.exists(game) and not here.desk.store.exists(name):
+        here.settle(game)
+        state: State = here.desk.line(game).state
+        if state.charter.edition and not state.is_disclosed:
+            bench(here).write_down(game, Caller("operator"), "a copy under another id, every secret included", why)
+
+
+def _settle(here: Place, putting: Restore) -> list[losses.Loss]:
+    """Remember what is there now, compare it with what was acknowledged before, and go on."""
+    if here.heads is not None:
+        here.heads.file.write(here.heads.name, {game: done.head for game, done in putting.put_back.items()})
+        found = here.heads.look()
+    else:
+        losses.release_whole(here.desk.store)
+        found = []
+    for game in (*putting.put_back, *putting.there):
+        here.desk.ring(game)
+        here.settle(game)
+        if putting.only:
+            adopt(here.desk, game)
+    return [loss for loss in found if loss.game in putting.put_back or loss.game in putting.there]

@@ -89,7 +89,8 @@ def prove(
     if book.copy_of:
         remarks.append(f"This is a copy of game {book.copy_of} under the id {book.game}.")
     report = None
-    full = book.full or not book.game  # of what has no header, verification says what is wrong
+    # Whatever the header says, what can be ruled on again is; of what has no header, verification says what is wrong.
+    full = book.full or book.whole or not book.game
     if full:
         report = verify_export(judge, lines, progress)
         if report.disagreement is not None:

@@ -11,7 +11,7 @@ import msgspec
 from events import codec
 from events.envelope import GENESIS, Entry, Part, Stored
 from events.errors import RecordDamaged, RecordError
-from events.sealing import commitment
+from events.sealing import SUBMISSION, commitment
 
 IN_ORDER_SINCE = 2
 """The schema since which times do not go back within a game: the store's clock sees to that."""
@@ -61,18 +61,27 @@ class Chain:
             (part.audience, part.commitment) for part in stored.sealed
         ]:
             return "its sealed parts are not those it names"
-        for index, part in enumerate(stored.sealed):
-            if not _is_kept(part):
+        for index, (seal, part) in enumerate(zip(entry.sealed, stored.sealed, strict=True)):
+            if not _is_kept(seal.of, part):
                 return f"sealed part {index} does not fit its commitment"
         return None
 
 
-def _is_kept(part: Part) -> bool:
-    """Whether an open part is what was committed to; a closed one holds nothing."""
+def _is_kept(of: str, part: Part) -> bool:
+    """Whether an open part is what was committed to; a closed one holds nothing, nor does that of the submission."""
     if not part.is_open:
         return not bytes(part.body)
     salt = bytes.fromhex(part.salt)
-    return len(salt) == 32 and salt.hex() == part.salt and commitment(salt, bytes(part.body)) == part.commitment
+    if len(salt) != 32 or salt.hex() != part.salt:
+        return False
+    if of == SUBMISSION:
+        return not bytes(part.body)
+    return commitment(salt, bytes(part.body)) == part.commitment
+
+
+def is_bound(part: Part, submitted: bytes) -> bool:
+    """Whether an open part binds these bytes of a submission."""
+    return commitment(bytes.fromhex(part.salt), submitted) == part.commitment
 
 
 def check(entries: Iterable[Stored]) -> RecordDamaged | None:

@@ -67,8 +67,8 @@ def is_shallow(raw: bytes) -> bool:
 
 
 def write_submission(submission: Submission) -> bytes:
-    """The stored form, without the inbox id."""
-    return encode(msgspec.structs.replace(submission, inbox=""))
+    """The stored form, without the inbox id. What was read from a store is given back as it stands there."""
+    return submission.raw or encode(msgspec.structs.replace(submission, inbox=""))
 
 
 def read_submission(inbox: str, raw: bytes) -> Submission:
@@ -77,7 +77,7 @@ def read_submission(inbox: str, raw: bytes) -> Submission:
         found = _submission.decode(_lifted("submission", raw))
         raw_command = bytes(found.command)
         if (found.v < BOUNDED_SINCE or is_shallow(raw_command)) and is_json(raw_command):
-            return msgspec.structs.replace(found, inbox=inbox)
+            return msgspec.structs.replace(found, inbox=inbox, raw=raw)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         pass
     return Submission(
@@ -91,6 +91,7 @@ def read_submission(inbox: str, raw: bytes) -> Submission:
         correlation="",
         command=msgspec.Raw(encode({"unreadable": base64.b64encode(raw).decode()})),
         inbox=inbox,
+        raw=raw,
     )
 
 
@@ -132,6 +133,14 @@ def raw_command(stored: Stored, read: Entry) -> bytes | None:
     if placeholder is None:
         return bytes(read.command)
     return bytes(stored.sealed[placeholder.sealed].body) or None
+
+
+def submission_part(stored: Stored, read: Entry) -> Part | None:
+    """The part that binds the submission which an entry answers; None in entries of schema 1."""
+    for seal, part in zip(read.sealed, stored.sealed, strict=True):
+        if seal.of == sealing.SUBMISSION:
+            return part
+    return None
 
 
 def raw_pepper(stored: Stored, read: Entry) -> bytes | None:

@@ -40,7 +40,9 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One element of the inbox. ``inbox`` is its stream id, known once the store has it and not stored inside.
 
     ``key`` is the idempotency key, ``seen`` the ledger version the author had before him. ``at`` is the time of the
-    store's clock, and never before that of the submission before; empty until the store has it.
+    store's clock, and never before that of the submission before; empty until the store has it. ``letter`` binds the
+    text of the letter that it came in, SHA-256(salt ‖ text) in hexadecimal, where there was one: text and salt lie
+    elsewhere, to be erased. ``raw`` are the bytes as they are stored, which the entry binds; they are not inside either.
     """
 
     v: int
@@ -52,7 +54,9 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     causation: str | None
     correlation: str
     command: msgspec.Raw
+    letter: str = ""
     inbox: str = ""
+    raw: bytes = b""
 
     @property
     def number(self) -> int:
@@ -149,7 +153,7 @@ class SealedCommand(msgspec.Struct, frozen=True):
 
 
 class Seal(msgspec.Struct, frozen=True):
-    """The public side of one sealed part. ``of``: pepper, command, verdict or fact."""
+    """The public side of one sealed part. ``of``: pepper, submission, command, verdict or fact."""
 
     of: str
     audience: tuple[str, ...]
@@ -185,7 +189,10 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Part(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One sealed part. A reader has salt (hexadecimal) and body, or neither."""
+    """One sealed part. A reader has salt (hexadecimal) and body, or neither.
+
+    That of the submission has no body: it is the element of the inbox, as it is stored there.
+    """
 
     audience: tuple[str, ...]
     commitment: str

@@ -44,10 +44,14 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Book(msgspec.Struct, frozen=True):
-    """What evidence is held against: a record by numbers. ``submissions`` are hashes of what the file holds."""
+    """What evidence is held against: a record by numbers. ``submissions`` are hashes of what the file holds.
+
+    ``full`` is what the header says, ``whole`` whether the secret of the game lies open, whatever the header says.
+    """
 
     game: str
     full: bool
+    whole: bool
     digests: dict[int, str]
     submissions: dict[int, str]
     rulings: dict[int, int]
@@ -67,23 +71,27 @@ def book_of(lines: Iterable[bytes]) -> Book:
     submissions: dict[int, str] = {}
     rulings: dict[int, int] = {}
     damage = ""
+    whole = False
     try:
         for line in parse(lines):
             if isinstance(line, Header):
                 header = line
             elif isinstance(line, SubmissionLine):
-                submissions[number_of(line.inbox)] = hashlib.sha256(bytes(line.submission)).hexdigest()
+                submissions[number_of(line.inbox)] = hashlib.sha256(line.raw).hexdigest()
             elif isinstance(line, EntryLine):
                 seq = len(digests) + 1
-                rulings[number_of(codec.entry(line.stored()).inbox)] = seq
+                stored = line.stored()
+                entry = codec.entry(stored)
+                whole = whole or codec.raw_pepper(stored, entry) is not None
+                rulings[number_of(entry.inbox)] = seq
                 digests[seq] = line.digest
     except (RecordDamaged, FileDamaged) as error:
         damage = str(error)
     except (RecordError, msgspec.MsgspecError, ValueError) as error:
         damage = f"Entry {len(digests) + 1}: it cannot be read ({error})"
     if header is None:
-        return Book("", False, digests, submissions, rulings, damage=damage)
-    return Book(header.game, header.full, digests, submissions, rulings, damage, header.origin, header.copy_of)
+        return Book("", False, whole, digests, submissions, rulings, damage=damage)
+    return Book(header.game, header.full, whole, digests, submissions, rulings, damage, header.origin, header.copy_of)
 
 
 class Weighed(msgspec.Struct, frozen=True):

@@ -1,6 +1,7 @@
 """Export and import: one JSON Lines file per game, complete, verifiable without a store.
 
-    header                       format, game, rules, whose view it is, what it is a fork of
+    header                       format, game, rules, whose view it is, what it is a fork of; nothing that is not
+                                 said by the entries, too, so that nothing in it can be changed unnoticed
     submission …                 the inbox: what was ruled on, and what still waits
     entry …                      the ledger: public part as it is stored, sealed parts, digest
     end                          how many of each, the head of the chain, SHA-256 of all lines before
@@ -11,24 +12,37 @@ Lines have one spelling. Whatever differs from it is damage, even a space.
 from __future__ import annotations
 
 import hashlib
+import os
+from base64 import b64decode, b64encode
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import msgspec
 
 from domain.kernel.docket import Origin
 from events import codec
-from events.chain import Chain
-from events.envelope import GENESIS, Part, Stored, Submission, encode, number_of
+from events.chain import Chain, is_bound
+from events.envelope import GENESIS, Entry, Part, Seal, Stored, Submission, encode, number_of
 from events.errors import FileDamaged, RecordDamaged
+from events.sealing import PEPPER, SUBMISSION
 from events.store import Kept, Store
 
-FORMAT = "rookery-game/1"
+FORMAT = "rookery-game/2"
+FORMATS = ("rookery-game/1", FORMAT)
+"""What is read. The first one had when and by which engine the game was created, and its pepper before an entry."""
 
 
 class Header(
-    msgspec.Struct, frozen=True, tag="header", tag_field="line", forbid_unknown_fields=True, omit_defaults=True
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    tag="header",
+    tag_field="line",
+    forbid_unknown_fields=True,
+    omit_defaults=True,
 ):
-    """``player``: whose eyes a redacted file is for, None for the public. ``pepper`` only while there is no entry.
+    """``player``: whose eyes a redacted file is for, None for the public.
+
+    ``version``, ``created`` and ``pepper`` stand in files of the first format only.
 
     ``origin``, in a fork, says what its first entry says. ``copy_of`` is the id in the first entry, where the game was
     imported under another one. ``privileged``: it holds what is sealed for any player.
@@ -37,22 +51,40 @@ class Header(
     format: str
     game: str
     rules: str
-    version: str
-    created: str
+    version: str | msgspec.UnsetType = msgspec.UNSET
+    created: str | msgspec.UnsetType = msgspec.UNSET
     full: bool
     player: str | None
-    pepper: str | None
+    pepper: str | msgspec.UnsetType | None = msgspec.UNSET
     origin: Origin | None = None
     copy_of: str = ""
     privileged: bool = False
 
 
-class SubmissionLine(msgspec.Struct, frozen=True, tag="submission", tag_field="line", forbid_unknown_fields=True):
+class SubmissionLine(
+    msgspec.Struct, frozen=True, tag="submission", tag_field="line", forbid_unknown_fields=True, omit_defaults=True
+):
+    """``base64`` instead of ``submission`` for what is no JSON, or does not fit into a line."""
+
     inbox: str
-    submission: msgspec.Raw
+    submission: msgspec.Raw = msgspec.Raw(b"")
+    base64: str = ""
+
+    @classmethod
+    def of(cls, one: Submission) -> SubmissionLine:
+        """A submission as it stands in the inbox, byte for byte."""
+        raw = codec.write_submission(one)
+        if codec.is_json(raw) and not raw[:1].isspace() and not raw[-1:].isspace() and not {10, 13} & {*raw}:
+            return cls(one.inbox, msgspec.Raw(raw))
+        return cls(one.inbox, base64=b64encode(raw).decode())
+
+    @property
+    def raw(self) -> bytes:
+        """The stored bytes. Raises ValueError."""
+        return b64decode(self.base64, validate=True) if self.base64 else bytes(self.submission)
 
     def read(self) -> Submission:
-        return codec.read_submission(self.inbox, bytes(self.submission))
+        return codec.read_submission(self.inbox, self.raw)
 
 
 class EntryLine(msgspec.Struct, frozen=True, tag="entry", tag_field="line", forbid_unknown_fields=True):
@@ -96,7 +128,6 @@ def export_game(
     entries, submissions = store.version(game), store.inbox_length(game)
     if at is not None and at < entries:
         entries, submissions = at, _answered(store, game, at)
-    pepper = store.pepper(game).hex() if full and not entries else None
     covered = hashlib.sha256()
     head = GENESIS
     kept = 0
@@ -112,23 +143,20 @@ def export_game(
     copy_of = "" if name == game else name
     yield line(
         Header(
-            FORMAT,
-            game,
-            record.rules,
-            record.version,
-            record.created,
-            full,
-            player,
-            pepper,
-            origin,
-            copy_of,
-            privileged and not full,
+            format=FORMAT,
+            game=game,
+            rules=record.rules,
+            full=full,
+            player=player,
+            origin=origin,
+            copy_of=copy_of,
+            privileged=privileged and not full,
         )
     )
     for one in store.submissions(game, 0, submissions):
         if full or one.seat in seats:
             kept += 1
-            yield line(SubmissionLine(one.inbox, msgspec.Raw(codec.write_submission(one))))
+            yield line(SubmissionLine.of(one))
     for stored in store.entries(game, 0, entries):
         head = stored.digest
         shown = stored if full else codec.redact(stored, player, privileged)
@@ -164,6 +192,7 @@ def parse(lines: Iterable[bytes]) -> Iterator[ExportLine]:
             if entries:
                 raise FileDamaged(number, "submissions stand before entries")
             taken = _behind(number, content, taken)
+            _check_form(number, content)
         elif isinstance(content, EntryLine):
             entries += 1
             head = content.digest
@@ -172,7 +201,7 @@ def parse(lines: Iterable[bytes]) -> Iterator[ExportLine]:
         elif isinstance(content, EndLine):
             ended = True
             _check_end(number, content, EndLine(entries, submissions, head, covered.hexdigest()))
-        elif content.format != FORMAT:
+        elif content.format not in FORMATS:
             raise FileDamaged(number, f"the format is {content.format!r}, not {FORMAT!r}")
         else:
             header = content
@@ -206,6 +235,16 @@ def _behind(line: int, content: SubmissionLine, last: int) -> int:
     return number
 
 
+def _check_form(line: int, content: SubmissionLine) -> None:
+    """A submission has one of its two forms, and always the same one."""
+    try:
+        same = SubmissionLine.of(content.read()) == content
+    except ValueError:
+        same = False
+    if not same:
+        raise FileDamaged(line, f"submission {content.inbox} is not as it was written")
+
+
 def _check_first(first: EntryLine, header: Header) -> None:
     """The header says what the first entry says: which game this is, and of which other one it is a fork."""
     try:
@@ -219,6 +258,63 @@ def _check_first(first: EntryLine, header: Header) -> None:
         raise FileDamaged(1, f"it says that this is {said}, and the first entry {_names(name)}")
     if header.copy_of == header.game:
         raise FileDamaged(1, "it says that the game is a copy of itself")
+
+
+class Claims:
+    """What a header says of its file, held against what lies open in it, and which submissions it lacks."""
+
+    def __init__(self, header: Header) -> None:
+        self.header = header
+        self.whole = False
+        """Whether the pepper lies open: then everything can be ruled on again, whatever the header says."""
+        self.wrong = self._of_its_format()
+
+    def add(self, entry: Entry, stored: Stored, numbers: Collection[int]) -> None:
+        """Take the next entry, with the numbers of the submissions in the file."""
+        if entry.seq == 1:
+            self.whole = codec.raw_pepper(stored, entry) is not None
+            self.wrong = self.wrong or self._of_the_first(entry)
+        for seal, part in zip(entry.sealed, stored.sealed, strict=True):
+            if part.is_open != self._is_open(seal):
+                says = "open" if part.is_open else "closed"
+                self.wrong = self.wrong or (
+                    f"it says that this is {self._said()}, and a part of entry {entry.seq} ({seal.of}) is {says}"
+                )
+            if seal.of == SUBMISSION and part.is_open and number_of(entry.inbox) not in numbers:
+                self.wrong = self.wrong or f"submission {entry.inbox}, which its reader may have, is missing"
+
+    def _of_its_format(self) -> str:
+        old = self.header.format == FORMATS[0]
+        given = [one is not msgspec.UNSET for one in (self.header.version, self.header.created, self.header.pepper)]
+        fits = all(given) if old else not any(given)
+        return "" if fits else "it is not a header of its format"
+
+    def _of_the_first(self, entry: Entry) -> str:
+        """What older headers say besides."""
+        header = self.header
+        if entry.engine.partition("/")[0] != header.rules:
+            return f"it says that this is a game of {header.rules!r}, and the first entry was ruled by {entry.engine}"
+        if header.created not in (msgspec.UNSET, entry.at):
+            return f"it says that the game was created at {header.created}, and the first entry is of {entry.at}"
+        if header.version not in (msgspec.UNSET, entry.engine.partition("/")[2]):
+            return f"it says that the engine was {header.version!r}, and the first entry was ruled by {entry.engine}"
+        if header.pepper not in (msgspec.UNSET, None):
+            return "it holds a secret that only a game without entries has"
+        return ""
+
+    def _is_open(self, seal: Seal) -> bool:
+        if self.header.full:
+            return True
+        if seal.of == PEPPER:
+            return False
+        return bool(seal.audience) if self.header.privileged else self.header.player in seal.audience
+
+    def _said(self) -> str:
+        if self.header.full:
+            return "the whole record"
+        if self.header.privileged:
+            return "what an arbiter may read"
+        return "public" if self.header.player is None else f"for the eyes of {self.header.player}"
 
 
 def _names(name: str) -> str:
@@ -255,10 +351,11 @@ def import_game(
     inbox: list[Submission] = []
     entries: list[Stored] = []
     chain = Chain()
+    claims: Claims | None = None
     taken = 0
     for number, line in enumerate(parse(lines), 1):
         if isinstance(line, Header):
-            header = line
+            header, claims = line, Claims(line)
             if not header.full:
                 raise FileDamaged(1, "it is redacted; only a full export can go on")
         elif isinstance(line, SubmissionLine):
@@ -266,27 +363,43 @@ def import_game(
             if inbox[-1].number != len(inbox):
                 raise FileDamaged(number, f"submission {line.inbox} stands in the place of number {len(inbox)}")
         elif isinstance(line, EntryLine):
+            assert claims is not None, "parse gives the header first"
             entries.append(line.stored())
-            taken = number_of(chain.add(entries[-1]).inbox)
-    assert header is not None, "parse gives the header first"
+            entry = chain.add(entries[-1])
+            taken = number_of(entry.inbox)
+            claims.add(entry, entries[-1], range(1, len(inbox) + 1))
+            _check_bound(entry, entries[-1], inbox)
+    assert header is not None and claims is not None, "parse gives the header first"
+    if claims.wrong:
+        raise FileDamaged(1, claims.wrong)
     if taken > len(inbox):
         raise RecordDamaged(len(entries), f"it answers submission {taken}, and the file has {len(inbox)}")
     name = game or header.game
-    store.restore(name, _fields(header, entries, taken), entries, inbox, checkpoints)
+    store.restore(name, _fields(header, entries, inbox, taken), entries, inbox, checkpoints)
     return Imported(name, len(entries), len(inbox) - taken)
 
 
-def _fields(header: Header, entries: list[Stored], taken: int) -> dict[str, str]:
-    pepper = header.pepper
-    if entries:
-        found = codec.raw_pepper(entries[0], codec.entry(entries[0]))
-        pepper = found.hex() if found is not None else None
+def _check_bound(entry: Entry, stored: Stored, inbox: Sequence[Submission]) -> None:
+    """The entry binds the submission that it answers, byte for byte."""
+    part, number = codec.submission_part(stored, entry), number_of(entry.inbox)
+    if part is None or number > len(inbox):
+        return
+    if not is_bound(part, codec.write_submission(inbox[number - 1])):
+        raise RecordDamaged(entry.seq, f"submission {entry.inbox} is not, byte for byte, the one that was ruled on")
+
+
+def _fields(header: Header, entries: list[Stored], inbox: list[Submission], taken: int) -> dict[str, str]:
+    """What the store keeps of a game besides. One without an entry gets another pepper: nothing rests on it yet."""
+    if not inbox:
+        raise FileDamaged(2, "the submission that began the game is missing")
+    first = codec.entry(entries[0]) if entries else None
+    pepper = os.urandom(32) if first is None else codec.raw_pepper(entries[0], first)
     if pepper is None:
         raise FileDamaged(1, "the secret that salts come from is missing")
     return {
         "rules": header.rules,
-        "version": header.version,
-        "created": header.created,
-        "pepper": pepper,
+        "version": "" if first is None else first.engine.partition("/")[2],
+        "created": inbox[0].at,
+        "pepper": pepper.hex(),
         "cursor": str(taken),
     }

@@ -16,12 +16,13 @@ from domain.kernel.arbiter import Amend, Past
 from domain.kernel.bounds import briefly
 from domain.kernel.refusal import Refusal
 from events import chain
-from events.codec import BOUNDED_SINCE, Codec, entry
+from events.codec import BOUNDED_SINCE, Codec, entry, write_submission
 from events.envelope import (
     GENESIS,
     SECRETLY,
     Accepted,
     Entry,
+    Part,
     Refused,
     SealedCommand,
     SealedFact,
@@ -76,10 +77,14 @@ class Judge:
         pepper: bytes,
         engine: str | None = None,
         past: Past | None = None,
+        *,
+        v: int = VERSION,
+        bound: Part | None = None,
     ) -> tuple[Stored, Line, str]:
         """The entry that answers a submission, the line after it, and the kind of the command as logs may tell it.
 
-        ``past`` is the record up to ``line``, for commands that look back.
+        ``past`` is the record up to ``line``, for commands that look back. ``v`` is the schema of the entry, for ruling
+        again on older ones. ``bound`` is the part that binds the submission, where its stored bytes are not at hand.
 
         A refusal is an entry too. Any exception is a bug of the rules, and no entry.
         """
@@ -88,13 +93,17 @@ class Judge:
         if seq == 1:
             sealer.seal(PEPPER, (), encode(pepper.hex()))
         case = _Case(self, line.state, submission, past, engine or self.engine)
+        if bound is not None:
+            sealer.carry(case.author, bound)
+        elif v > 1:
+            sealer.bind(case.author, write_submission(submission))
         command = msgspec.Raw(_command(case, sealer))
         verdict: Accepted | Refused = Accepted()
         if case.refusal is not None:
             verdict = _refused(case, case.refusal, sealer)
         facts = tuple(msgspec.Raw(_fact(fact, sealer)) for fact in case.facts)
         read = Entry(
-            v=VERSION,
+            v=v,
             seq=seq,
             at=submission.at,
             cause=submission.cause,

@@ -19,6 +19,8 @@ _SALT = b"rookery/salt/1\x00"
 _STATE = b"rookery/state/1\x00"
 
 PEPPER = "pepper"
+SUBMISSION = "submission"
+"""What binds every byte of the submission that an entry answers. Its body stands in the inbox, and nowhere twice."""
 
 
 def commitment(salt: bytes, body: bytes) -> str:
@@ -39,6 +41,18 @@ class Sealer:
         self._label = _SALT + bytes.fromhex(prev) + seq.to_bytes(8, "big")
         self.parts: list[Part] = []
         self.seals: list[Seal] = []
+
+    def bind(self, audience: Iterable[str], submitted: bytes) -> None:
+        """Add the part that binds the submission, without its body."""
+        self.seal(SUBMISSION, audience, submitted)
+        whole = self.parts.pop()
+        self.parts.append(Part(whole.audience, whole.commitment, whole.salt))
+
+    def carry(self, audience: Iterable[str], bound: Part) -> None:
+        """Add the part that binds a submission which is not at hand, as it is on the record."""
+        eyes = tuple(audience)
+        self.parts.append(Part(eyes, bound.commitment, bound.salt))
+        self.seals.append(Seal(SUBMISSION, eyes, bound.commitment))
 
     def seal(self, of: str, audience: Iterable[str], body: bytes) -> tuple[int, str]:
         """Add a part; its index and commitment."""

@@ -16,14 +16,14 @@ import msgspec
 
 from domain.kernel.docket import Origin
 from events import codec
-from events.chain import Chain
-from events.envelope import Entry, Stored, Submission, encode, number_of
+from events.chain import Chain, is_bound
+from events.envelope import Entry, Part, Stored, Submission, encode, number_of
 from events.errors import FileDamaged, RecordDamaged, RecordError
-from events.export import EntryLine, Header, SubmissionLine, parse
+from events.export import Claims, EntryLine, Header, SubmissionLine, parse
 from events.past import Record
 from events.ruling import Judge, Line
 from events.store import Store
-from events.upcasters import UPCASTERS, VERSION
+from events.upcasters import UPCASTERS
 
 
 class Disagreement(msgspec.Struct, frozen=True):
@@ -100,6 +100,7 @@ class Verifier:
         self.kept: list[Stored] = []
         self.past = Record(judge, lambda after, upto: iter(self.kept[after:upto]))
         self.engines: set[str] = set()
+        self.schema = 0
         self.elsewhere: list[Elsewhere] = []
 
     def add(self, stored: Stored) -> None:
@@ -111,9 +112,12 @@ class Verifier:
         raw = codec.raw_command(stored, entry)
         if not self.pepper or raw is None:
             raise _Disagrees(seq, "sealed parts", "they are closed; of a redacted record only the chain can be checked")
-        self._check_inbox(entry, raw)
+        if entry.v < self.schema:
+            raise _Disagrees(seq, "schema", f"it is written in schema {entry.v}, and the one before in {self.schema}")
+        self.schema = entry.v
+        self._check_inbox(entry, raw, stored)
         if entry.engine == self.judge.engine:
-            self._compare(seq, entry, stored, self._ruled_again(entry, raw))
+            self._compare(seq, entry, stored, self._ruled_again(entry, raw, stored))
             self.line = self._folded(seq, entry, stored)
         else:
             self.line = self._folded(seq, entry, stored)
@@ -123,8 +127,11 @@ class Verifier:
         self.facts += len(entry.facts)
         self.engines.add(entry.engine)
 
-    def _check_inbox(self, entry: Entry, raw: bytes) -> None:
-        """The entry answers the submission that it names, and submissions are answered in order."""
+    def _check_inbox(self, entry: Entry, raw: bytes, stored: Stored) -> None:
+        """The entry answers the submission that it names, and binds it; submissions are answered in order."""
+        part = codec.submission_part(stored, entry)
+        if (part is None) != (entry.v == 1):
+            raise _Disagrees(entry.seq, "schema", f"an entry of schema {entry.v} {_binds(part)} its submission")
         if number_of(entry.inbox) != self.line.taken + 1:
             raise _Disagrees(entry.seq, "inbox", f"it answers {entry.inbox} after number {self.line.taken}")
         if self.inbox is None:
@@ -132,7 +139,7 @@ class Verifier:
         found = self.inbox.get(number_of(entry.inbox))
         if found is None:
             raise _Disagrees(entry.seq, "inbox", self._missing(entry))
-        difference = _difference(entry, raw, found)
+        difference = _difference(entry, raw, found, part)
         if difference is not None:
             raise _Disagrees(entry.seq, *difference)
 
@@ -156,7 +163,11 @@ class Verifier:
         else:
             self.elsewhere.append(Elsewhere(entry.seq, entry.seq, entry.engine))
 
-    def _ruled_again(self, entry: Entry, raw: bytes) -> Stored:
+    def _ruled_again(self, entry: Entry, raw: bytes, stored: Stored) -> Stored:
+        """What the rules make of it. Where the submission is at hand it is bound anew, else as it is on the record."""
+        part = codec.submission_part(stored, entry)
+        found = None if self.inbox is None else self.inbox.get(number_of(entry.inbox))
+        submitted = b"" if found is None else codec.write_submission(found)
         submission = Submission(
             v=entry.v,
             at=entry.at,
@@ -168,10 +179,19 @@ class Verifier:
             correlation=entry.correlation,
             command=msgspec.Raw(raw),
             inbox=entry.inbox,
+            raw=submitted,
         )
         try:
             self.past.version = self.line.version
-            return self.judge.rule(self.line, submission, self.pepper, entry.engine, self.past)[0]
+            return self.judge.rule(
+                self.line,
+                submission,
+                self.pepper,
+                entry.engine,
+                self.past,
+                v=entry.v,
+                bound=None if submitted else part,
+            )[0]
         except Exception as error:
             raise _Disagrees(entry.seq, "ruling", f"the rules fail on its command ({type(error).__name__})") from error
 
@@ -182,7 +202,7 @@ class Verifier:
         ours, theirs = self._facts(ruled, again), self._facts(stored, entry)
         for index in range(max(len(ours), len(theirs))):
             pairs.append((f"fact {index}", _at(ours, index), _at(theirs, index)))
-        if entry.v == VERSION:
+        if UPCASTERS.is_as_today(entry.v):
             for index in range(max(len(ruled.sealed), len(stored.sealed))):
                 pairs.append((f"sealed part {index}", _at(ruled.sealed, index), _at(stored.sealed, index)))
             pairs.append(("public state", again.state.public, entry.state.public))
@@ -198,13 +218,16 @@ class Verifier:
         for raw in map(bytes, entry.facts):
             placeholder = codec.sealed_fact(raw)
             body = raw if placeholder is None else bytes(stored.sealed[placeholder.sealed].body)
-            found.append(body if entry.v == VERSION else encode(self.judge.codec.fact(body, entry.v)))
+            found.append(body if UPCASTERS.is_as_today(entry.v) else encode(self.judge.codec.fact(body, entry.v)))
         return found
 
     def _folded(self, seq: int, entry: Entry, stored: Stored) -> Line:
         """The facts alone lead to the recorded state."""
         line = self.judge.evolve(self.line, stored)
-        if entry.v == VERSION and self.judge.digest_of(line.state, self.pepper, entry.prev, seq) != entry.state:
+        if (
+            UPCASTERS.is_as_today(entry.v)
+            and self.judge.digest_of(line.state, self.pepper, entry.prev, seq) != entry.state
+        ):
             raise _Disagrees(seq, "state", "its facts lead to another position")
         return line
 
@@ -231,13 +254,19 @@ def _spans(numbers: Iterable[int]) -> str:
     return ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in spans)
 
 
-def _difference(entry: Entry, raw: bytes | None, found: Submission) -> tuple[str, str] | None:
+def _binds(part: Part | None) -> str:
+    return "does not bind" if part is None else "binds"
+
+
+def _difference(entry: Entry, raw: bytes | None, found: Submission, part: Part | None) -> tuple[str, str] | None:
     """What an entry says otherwise than the submission that it answers; ``raw`` is None where it is sealed."""
     if raw is not None and UPCASTERS.lift("command", found.v, bytes(found.command)) != raw:
         return "command", f"submission {entry.inbox} holds another command"
     for field in ("at", "cause", "seat", "seen", "causation", "correlation"):
         if getattr(found, field) != getattr(entry, field):
             return field, f"submission {entry.inbox} says {getattr(found, field)!r}"
+    if part is not None and part.is_open and not is_bound(part, codec.write_submission(found)):
+        return "submission", f"submission {entry.inbox} is not, byte for byte, the one that was ruled on"
     return None
 
 
@@ -297,15 +326,24 @@ def verify_export(judge: Judge, lines: Iterable[bytes], progress: Progress | Non
     """Check a full export, offline."""
     inbox: dict[int, Submission] = {}
     verifier = Verifier(judge, inbox)
+    claims: Claims | None = None
 
     def entries() -> Iterable[Stored]:
+        nonlocal claims
         for line in parse(lines):
             if isinstance(line, SubmissionLine):
                 inbox[number_of(line.inbox)] = line.read()
             elif isinstance(line, EntryLine):
-                yield line.stored()
-            elif isinstance(line, Header) and line.rules != judge.rules.name:
-                raise FileDamaged(1, f"this is a game of {line.rules!r}, not of {judge.rules.name!r}")
+                stored = line.stored()
+                yield stored
+                if claims is not None:
+                    claims.add(codec.entry(stored), stored, inbox)
+            elif isinstance(line, Header):
+                claims = Claims(line)
+                if line.rules != judge.rules.name:
+                    raise FileDamaged(1, f"this is a game of {line.rules!r}, not of {judge.rules.name!r}")
+        if claims is not None and claims.wrong:
+            raise FileDamaged(1, claims.wrong)
 
     return verifier.report(_run(verifier, entries(), progress))
 
@@ -314,6 +352,7 @@ def verify_chain(lines: Iterable[bytes]) -> RecordError | None:
     """Check the chain of an export, redacted or not, and the submissions that it holds; the first damage, or None."""
     chain = Chain()
     inbox: dict[int, Submission] = {}
+    claims: Claims | None = None
     taken = 0
     try:
         for line in parse(lines):
@@ -326,9 +365,18 @@ def verify_chain(lines: Iterable[bytes]) -> RecordError | None:
                 if number_of(entry.inbox) != taken:
                     raise RecordDamaged(taken, f"it answers {entry.inbox}, and the one before it number {taken - 1}")
                 found = inbox.get(taken)
-                difference = None if found is None else _difference(entry, codec.raw_command(stored, entry), found)
+                part = codec.submission_part(stored, entry)
+                difference = (
+                    None if found is None else _difference(entry, codec.raw_command(stored, entry), found, part)
+                )
                 if difference is not None:
                     raise RecordDamaged(taken, f"{difference[0]}: {difference[1]}")
+                if claims is not None:
+                    claims.add(entry, stored, inbox)
+            elif isinstance(line, Header):
+                claims = Claims(line)
+        if claims is not None and claims.wrong:
+            raise FileDamaged(1, claims.wrong)
     except (RecordDamaged, FileDamaged) as damage:
         return damage
     return None

@@ -50,7 +50,8 @@ def real_store(embedded: Embedded) -> Iterator[Store]:
 
 def new_game(store: Store, game: str = "toy-1", *, rounds: int = 3, seed: str = SEED) -> Receipt:
     opening = toy.Begin(seats=SEATS, seed=seed, rounds=rounds)
-    return store.create(game, "toy", "1", submission(opening, seat=None, cause="system", at=AT), pepper=PEPPER)
+    began = submission(opening, seat=None, cause="system", at=AT, key="begin")
+    return store.create(game, "toy", "1", began, pepper=PEPPER)
 
 
 def submit(store: Store, command: object, seat: str | None, game: str = "toy-1", key: str = "") -> Receipt:
@@ -72,9 +73,9 @@ def played(store: Store, game: str = "toy-1", *, rounds: int = 3, seed: int = 1,
         decision = chance.choice(open_now)
         seat = SEAT_OF[decision.player]
         if turn % 7 == 3:
-            submit(store, toy.Bid(by=decision.player, coins=1000), seat, game)
+            submit(store, toy.Bid(by=decision.player, coins=1000), seat, game, f"{turn}-rich")
         if turn % 7 == 5:
-            submit(store, toy.Keep(by=decision.player, keep=True), "seat-1", game)
-        submit(store, decision.sample(chance.randrange), seat, game)
+            submit(store, toy.Keep(by=decision.player, keep=True), "seat-1", game, f"{turn}-early")
+        submit(store, decision.sample(chance.randrange), seat, game, f"{turn}")
     adjudicate(store, JUDGE, game, warm=warm)
     return list(store.entries(game))

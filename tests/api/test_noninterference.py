@@ -477,10 +477,12 @@ def test_no_guess_reproduces_a_commitment(kind: str) -> None:
     assert truth in guesses
     assert len(guesses) > 1
 
+    (sent,) = side.store.submissions(GAME, codec.entry(entry).seq - 1, 1)
+    bound = [bytes(part.body) or codec.write_submission(sent) for part in entry.sealed]
     for guess, answer in guesses.items():
         hidden = msgspec.structs.replace(state.hidden, answers={**state.hidden.answers, house: answer})
         texts = [guess, encode(hidden)]
-        texts += [bytes(part.body).replace(truth, guess) for part in entry.sealed]
+        texts += [body.replace(truth, guess) for body in bound]
         question = encode(msgspec.structs.replace(answer, question=state.question))
         for body in (*texts, question, format_answer(answer).encode()):
             assert digests.isdisjoint(digests_of(body, salts))
@@ -489,7 +491,8 @@ def test_no_guess_reproduces_a_commitment(kind: str) -> None:
     first = next(iter(side.store.entries(GAME)))
     pepper = codec.raw_pepper(first, codec.entry(first))
     assert pepper is not None
-    assert all(sealing.commitment(bytes.fromhex(part.salt), bytes(part.body)) in digests for part in entry.sealed)
+    salted = [bytes.fromhex(part.salt) for part in entry.sealed]
+    assert all(sealing.commitment(salt, body) in digests for salt, body in zip(salted, bound, strict=True))
     read = codec.entry(entry)
     key = sealing.state_key(pepper, read.prev, read.seq)
     assert hmac.digest(key, encode(state.hidden), "sha256").hex() == read.state.hidden

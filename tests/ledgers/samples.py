@@ -15,7 +15,7 @@ from msgspec import inspect
 from domain.thrones.ruleset import THRONES
 from domain.thrones.state import Hidden, State
 from events.envelope import Entry, Part, Submission, encode
-from events.upcasters import VERSION
+from events.upcasters import UPCASTERS
 
 FILE = Path(__file__).with_name("samples-1.jsonl")
 
@@ -94,7 +94,7 @@ def sample(kind: str, name: str, of: Any, *, whole: bool) -> Sample:
 
 def main() -> None:
     there = {(one.kind, one.name, one.whole) for one in read()} if FILE.exists() else set()
-    assert VERSION == 1, "another version has a file of its own"
+    assert UPCASTERS.is_as_today(1), "another form has a file of its own"
     with FILE.open("ab") as lines:
         for kind, name, of in types():
             for whole in (True, False):

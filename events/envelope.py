@@ -41,8 +41,8 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     ``key`` is the idempotency key, ``seen`` the ledger version the author had before him. ``at`` is the time of the
     store's clock, and never before that of the submission before; empty until the store has it. ``letter`` binds the
-    text of the letter that it came in, SHA-256(salt ‖ text) in hexadecimal, where there was one: text and salt lie
-    elsewhere, to be erased. ``raw`` are the bytes as they are stored, which the entry binds; they are not inside either.
+    text of the letter that it came in, SHA-256(salt ‖ text) in hexadecimal, where there was one; both lie elsewhere, so
+    that they can be erased. ``raw`` are the bytes as they are stored, which the entry binds; not stored inside either.
     """
 
     v: int

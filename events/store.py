@@ -355,7 +355,7 @@ class Store:
             raise BadCommand(f"it is nested more than {codec.MOST_NESTED} levels deep")
         if not codec.is_json(raw):
             raise BadCommand("it is not JSON")
-        return submission if submission.key else msgspec.structs.replace(submission, key=uuid.uuid4().hex, raw=b"")
+        return msgspec.structs.replace(submission, key=submission.key or uuid.uuid4().hex, raw=b"")
 
     def _bytes(self, game: str) -> int:
         """How many bytes lie in the streams of a game."""

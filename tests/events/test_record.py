@@ -208,7 +208,7 @@ def _forged_state(stored: Stored) -> Stored:
 
 
 def _forged_time(stored: Stored) -> Stored:
-    return Stored(encode(msgspec.structs.replace(_entry(stored), at="2024-01-01T00:00:00Z")), stored.sealed, "")
+    return Stored(encode(msgspec.structs.replace(_entry(stored), at="2025-01-01T12:00:01.000000Z")), stored.sealed, "")
 
 
 @pytest.mark.parametrize("forge", [_forged_fact, _dropped_fact, _added_fact, _forged_state])
@@ -501,24 +501,24 @@ def test_older_forms_are_lifted_step_by_step_and_stored_bytes_stay() -> None:
 
 
 def test_a_ledger_of_an_older_schema_is_read_folded_and_verified(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The whole path: entries of version 1 under a Rookery of version 2 that renamed a field of a fact."""
+    """The whole path: entries of version 2 under a Rookery of version 3 that renamed a field of a fact."""
     from events import ruling
     from events import verify as verification
 
-    upcasters = Upcasters(current=2)
+    upcasters = Upcasters(current=3)
 
-    @upcasters.register("entry", 1)
-    def entry_v1_v2(entry: dict[str, object]) -> dict[str, object]:
+    @upcasters.register("entry", 2)
+    def entry_v2_v3(entry: dict[str, object]) -> dict[str, object]:
         return entry
 
-    @upcasters.register("fact", 1)
-    def fact_v1_v2(fact: dict[str, object]) -> dict[str, object]:
+    @upcasters.register("fact", 2)
+    def fact_v2_v3(fact: dict[str, object]) -> dict[str, object]:
         return {**fact, "by": fact.pop("amount")} if "amount" in fact else fact
 
     old = _rechained([_in_old_words(one) for one in ENTRIES])
     for module in (codec, ruling, verification):
         monkeypatch.setattr(module, "UPCASTERS", upcasters)
-        monkeypatch.setattr(module, "VERSION", 2, raising=False)
+        monkeypatch.setattr(module, "VERSION", 3, raising=False)
     report = verify(JUDGE, old)
     assert report.is_confirmed, report.disagreement
     line = JUDGE.begin()

@@ -186,7 +186,7 @@ for i = 5, #ARGV, 3 do
   redis.call('XADD', KEYS[2], string.format('%d-0', version),
              'public', ARGV[i], 'sealed', ARGV[i + 1], 'digest', ARGV[i + 2])
 end
-redis.call('HSET', KEYS[1], 'cursor', ARGV[4])
+redis.call('HSET', KEYS[1], 'cursor', ARGV[4], 'unreleased', 1)
 grow(KEYS[1], bytes)
 return {'done', version}
 """
@@ -205,11 +205,13 @@ if lease then
   token = tonumber(number)
 else
   token = redis.call('HINCRBY', KEYS[1], 'fence', 1)
+  redis.call('HINCRBY', KEYS[1], 'unreleased', 1)
 end
 redis.call('SET', KEYS[2], string.format('%d %s', token, ARGV[1]), 'PX', tonumber(ARGV[2]))
 local cursor = redis.call('HGET', KEYS[1], 'cursor') or '0'
 local stopped = redis.call('HGET', KEYS[1], 'parked') or redis.call('HGET', KEYS[1], 'lost') or ''
-return {'done', token, last(KEYS[3]), tonumber(cursor), stopped}
+local unreleased = tonumber(redis.call('HGET', KEYS[1], 'unreleased') or '1') - 1
+return {'done', token, last(KEYS[3]), tonumber(cursor), stopped, unreleased}
 """
 )
 
@@ -219,9 +221,10 @@ if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('PEXPIRE', KEYS[1], tonumber(ARGV[2]))
 """
 
-# KEYS lease; ARGV lease
+# KEYS lease game; ARGV lease
 RELEASE = """
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('HDEL', KEYS[2], 'unreleased')
 return redis.call('DEL', KEYS[1])
 """
 

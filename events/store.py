@@ -131,6 +131,9 @@ class Lease(msgspec.Struct, frozen=True):
     version: int
     taken: int
     parked: bool
+    unreleased: int = 0
+    """How many leases before this one ran out without being given back, with no entry appended since: who held them
+    was killed, or hung. Counted by the grant itself, so it costs no write of its own."""
 
     @property
     def value(self) -> str:
@@ -526,7 +529,7 @@ class Store:
         stands_still = bool(answer[4])
         if self.witness is not None and not stands_still:
             stands_still = self.witness.is_behind(game, int(answer[2]))
-        return Lease(game, int(answer[1]), holder, int(answer[2]), int(answer[3]), stands_still)
+        return Lease(game, int(answer[1]), holder, int(answer[2]), int(answer[3]), stands_still, int(answer[5]))
 
     @translated
     def renew(self, lease: Lease, ttl_seconds: float) -> bool:
@@ -537,7 +540,7 @@ class Store:
     @translated
     def release(self, lease: Lease) -> None:
         """Give the lease back."""
-        self._release(keys=[self.key(lease.game, "lease")], args=[lease.value])
+        self._release(keys=self._keys(lease.game, "lease", "game"), args=[lease.value])
 
     # Parking
 

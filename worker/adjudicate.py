@@ -29,6 +29,9 @@ BATCH = 64
 SNAPSHOT_EVERY = 100
 LEASE_SECONDS = 10.0
 TRIES = 5
+CAREFUL_AFTER = 2
+"""After so many leases that ended without release, submissions are ruled on and appended one by one: what can be ruled
+on before the one that kills its worker is then kept, and does not wait behind it."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -118,6 +121,8 @@ def adjudicate(
             if lease is None:
                 return Outcome(game, "busy", ruled, store.version(game))
             try:
+                if lease.unreleased:
+                    logger().warning("lease-was-not-released", times=lease.unreleased)
                 desk = _Desk(store, judge, lease, warm, lease_seconds, snapshot_every, batch)
                 how = "parked" if lease.parked else desk.drain(must_stop)
                 ruled += desk.ruled
@@ -161,7 +166,7 @@ class _Desk:
         self.warm = warm
         self.lease_seconds = lease_seconds
         self.snapshot_every = snapshot_every
-        self.batch = batch
+        self.batch = batch if lease.unreleased < CAREFUL_AFTER else 1
         self.renewed = time.monotonic()
         self.ruled = 0
         self.version = lease.version

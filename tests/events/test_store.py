@@ -163,6 +163,23 @@ class StoreContract:
             _first_entry(store, old)
         _first_entry(store, new)
 
+    def test_leases_that_run_out_are_counted_until_one_is_given_back_or_something_is_appended(
+        self, store: Store
+    ) -> None:
+        new_game(store)
+        for before in range(4):
+            lease = _acquired(store)
+            assert lease.unreleased == before
+            store.client.delete(store.key("toy-1", "lease"))  # as if it had run out
+        lease = _acquired(store)
+        assert store.acquire("toy-1", 60, lease.holder) == lease, "to ask again is no new lease"
+        _first_entry(store, lease)
+        store.client.delete(store.key("toy-1", "lease"))
+        lease = _acquired(store)
+        assert lease.unreleased == 1, "only the one that ran out behind the entry"
+        store.release(lease)
+        assert _acquired(store).unreleased == 0
+
     def test_a_parked_game_says_why_and_goes_on_when_told(self, store: Store) -> None:
         new_game(store)
         reason = Parked(at=AT, inbox="1-0", kind="begin", error="KeyError", where="x.py:1 in f")

@@ -206,6 +206,36 @@ def test_a_lost_lease_ends_the_work_without_harm(store: Store, monkeypatch: pyte
     assert store.unruled() == ("toy-1",)
 
 
+def test_after_two_leases_without_release_what_comes_before_the_killer_is_kept(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new_game(store)
+    submit(store, toy.Bid(by="red", coins=1), "seat-1")
+    store.submit("toy-1", submission(toy.Crash(), seat=None, cause="arbiter", at=AT))
+    judge = Judge(toy.RULES)
+    rule = judge.rule
+
+    class Killed(BaseException):
+        """The end of a process: nothing is appended, nothing released."""
+
+    def fatal(line: Any, sent: Any, *args: Any, **named: Any) -> Any:
+        if sent.cause == "arbiter":
+            raise Killed
+        return rule(line, sent, *args, **named)
+
+    monkeypatch.setattr(judge, "rule", fatal)
+    monkeypatch.setattr(store, "release", lambda lease: None)
+    versions = []
+    for _ in range(3):
+        with pytest.raises(Killed):
+            adjudicate(store, judge, "toy-1")
+        store.client.delete(store.key("toy-1", "lease"))  # it runs out
+        versions.append(store.version("toy-1"))
+    assert versions == [0, 0, 2], "together twice, then one by one"
+    assert store.unruled_tail("toy-1") == 1
+    assert store.record("toy-1").parked is None
+
+
 @pytest.mark.server
 def test_adjudicators_at_once_rule_on_everything_once(real_store: Store) -> None:
     new_game(real_store, rounds=1)

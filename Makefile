@@ -62,6 +62,10 @@ kills: env
 mutants: env
 	$(BIN)/python -m tests.rules.mutation
 
+## pins: write the pins of behaviour anew, after a change of rules (docs/engine.md)
+pins: env
+	$(BIN)/python -m tests.behaviour.pins
+
 ## env: the environment in .venv, with the locked versions; nothing when up to date
 env: .venv/installed
 
@@ -107,4 +111,4 @@ clean:
 	rm -rf .venv .lock .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find api domain events worker tests -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
-.PHONY: help run test test-all check format bench fuzz kills mutants env lock clean
+.PHONY: help run test test-all check format bench fuzz kills mutants pins env lock clean

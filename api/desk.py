@@ -479,6 +479,10 @@ class Desk:
             raise NoSuchVersion(wanted, current)
         return wanted
 
+    def engine_of(self, game: str) -> str:
+        """The engine that this server is for a game, as entries name it."""
+        return self.judge.rules.engine_of(self.line(game).state)
+
     def line(self, game: str, at: int | None = None) -> Line:
         """The fold of the ledger, up to version ``at`` or to its end. Raises NoSuchVersion, GameUnknown."""
         self.store.record(game)

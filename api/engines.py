@@ -105,8 +105,15 @@ def _parts(stored: Any, entry: Any, again: Any) -> Iterable[str]:
     for index in range(max(len(ours), len(theirs))):
         old, secret = ours[index] if index < len(ours) else (None, False)
         new = theirs[index] if index < len(theirs) else None
-        if old != new:
+        if _without_pin(old) != _without_pin(new):
             yield f"fact {index}: {_fact(old, new, secret)}"
+
+
+def _without_pin(fact: Any) -> Any:
+    """A fact without what its charter says of the engine: every engine writes its own there."""
+    if not isinstance(fact, dict) or not isinstance(fact.get("charter"), dict):
+        return fact
+    return {**fact, "charter": {**fact["charter"], "engine": ""}}
 
 
 def _recorded(stored: Any, entry: Any) -> Iterable[tuple[Any, bool]]:

@@ -30,6 +30,8 @@ class Readiness(msgspec.Struct, frozen=True):
     ``workers`` are those heard of lately, ``worker_silent_seconds`` since when there was no sign of the liveliest one;
     ``waiting_games`` have submissions without a ruling, the oldest for ``oldest_waiting_seconds``. Parked games wait
     for the operator and are not counted. ``held_games`` lost something that was acknowledged.
+    ``waiting_for_engine`` counts games in which something waits for a worker of another engine, or for the game to be
+    amended; the server is well all the same, and what waits there is not late.
     """
 
     status: Literal["ready", "not-ready"]
@@ -40,6 +42,7 @@ class Readiness(msgspec.Struct, frozen=True):
     waiting_games: int | None = None
     oldest_waiting_seconds: float | None = None
     held_games: int | None = None
+    waiting_for_engine: int | None = None
 
 
 def readiness(desk: Desk, limits: Limits) -> Readiness:
@@ -49,6 +52,7 @@ def readiness(desk: Desk, limits: Limits) -> Readiness:
     silent: float | None = None
     waiting: int | None = None
     oldest: float | None = None
+    elsewhere: int | None = None
     lost: int | None = None
     trouble = desk.store.health.trouble()
     if trouble:
@@ -61,6 +65,7 @@ def readiness(desk: Desk, limits: Limits) -> Readiness:
         if lost:
             problems.append("games-held")
         waiting = None if trouble == "store-away" else len(since)
+        elsewhere = None if trouble == "store-away" else len(desk.store.waiting_for_engines())
         now = datetime.fromisoformat(desk.clock()) if since else datetime.now(UTC)
         oldest = max((max(0.0, (now - datetime.fromisoformat(at)).total_seconds()) for at in since), default=0.0)
         if oldest > limits.waiting_seconds:
@@ -85,5 +90,6 @@ def readiness(desk: Desk, limits: Limits) -> Readiness:
         worker_silent_seconds=silent,
         waiting_games=waiting,
         oldest_waiting_seconds=oldest,
+        waiting_for_engine=elsewhere,
         held_games=lost,
     )

@@ -129,7 +129,9 @@ class Summary(msgspec.Struct, frozen=True):
 
     ``held``: the server's store lost a part of it, and nothing is added before the operator has decided.
 
-    ``drawn`` are the Houses that share a game which nobody has won.
+    ``drawn`` are the Houses that share a game which nobody has won. ``waits_for_engine`` is the engine of the
+    game, where something was submitted and a worker of another one has found it: it waits for a worker of that engine,
+    or for the game to be amended.
     """
 
     game: str
@@ -148,6 +150,7 @@ class Summary(msgspec.Struct, frozen=True):
     origin: Origin | None
     drawn: tuple[str, ...] = ()
     held: bool = False
+    waits_for_engine: str | None = None
 
 
 class Notation(msgspec.Struct, frozen=True):
@@ -349,9 +352,12 @@ class OpinionOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class AmendOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Move the game to the rules engine of this server: ``1`` as charters write it, or ``thrones/1``."""
+    """Move the game to the rules engine of this server; where ``engine`` is given, only if that is it.
 
-    engine: str
+    Charters write it without the name of the game, entries with it: ``thrones/…``.
+    """
+
+    engine: str = ""
     reason: Said
 
 

@@ -260,7 +260,8 @@ class _Chained:
             if number != self.head.version + 1:
                 raise RecordDamaged(self.head.version + 1, "it is missing")
             stored = Stored(fields[b"public"], codec.read_parts(fields[b"sealed"]), fields[b"digest"].decode())
-            self.answered = number_of(self.chain.add(stored).inbox)
+            self.chain.add(stored)
+            self.answered = self.chain.turn or 0
         except (RecordDamaged, KeyError, ValueError, msgspec.MsgspecError) as error:
             self.damaged = str(error) if isinstance(error, RecordDamaged) else f"Entry {number}: it cannot be read"
             return

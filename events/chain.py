@@ -9,7 +9,7 @@ from datetime import datetime
 import msgspec
 
 from events import codec
-from events.envelope import GENESIS, Entry, Part, Stored
+from events.envelope import GENESIS, Entry, Part, Stored, number_of
 from events.errors import RecordDamaged, RecordError
 from events.sealing import SUBMISSION, commitment
 
@@ -32,6 +32,9 @@ class Chain:
         self.version = version
         self.head = head
         self._at: datetime | None = None
+        self.turn: int | None = None if version else 0
+        """How much of the inbox is answered without a gap, where it is known."""
+        self._ahead: set[int] = set()
 
     def add(self, stored: Stored) -> Entry:
         """Take the next entry; raises :class:`RecordDamaged` naming it."""
@@ -45,8 +48,21 @@ class Chain:
         if fault is not None:
             raise RecordDamaged(seq, fault)
         self.version, self.head = seq, stored.digest
-        self._at = at
+        if self._is_in_turn(entry):
+            self._at = at
         return entry
+
+    def _is_in_turn(self, entry: Entry) -> bool:
+        """Whether an entry answers the next submission; one that goes ahead was received after those it overtakes."""
+        number = number_of(entry.inbox)
+        if self.turn is not None and number != self.turn + 1:
+            self._ahead.add(number)
+            return False
+        self.turn = number
+        while self.turn + 1 in self._ahead:
+            self.turn += 1
+            self._ahead.remove(self.turn)
+        return True
 
     def _fault(self, seq: int, entry: Entry, stored: Stored) -> str | None:
         if entry.seq != seq:

@@ -137,6 +137,15 @@ class FromTheFuture(RecordError):
         super().__init__(f"The record has schema version {version}; this Rookery reads up to {current}.")
 
 
+class EngineLacking(RecordError):
+    """The game is ruled by an engine that is not the one of this code; what was submitted waits for it."""
+
+    def __init__(self, pinned: str, own: str) -> None:
+        super().__init__(f"The game is ruled by {pinned}; here is {own}.")
+        self.pinned = pinned
+        self.own = own
+
+
 class RecordDamaged(RecordError):
     """An entry does not fit the record. ``seq`` is the first such entry."""
 

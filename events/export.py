@@ -366,7 +366,7 @@ def import_game(
             assert claims is not None, "parse gives the header first"
             entries.append(line.stored())
             entry = chain.add(entries[-1])
-            taken = number_of(entry.inbox)
+            taken = max(taken, number_of(entry.inbox))
             claims.add(entry, entries[-1], range(1, len(inbox) + 1))
             _check_bound(entry, entries[-1], inbox)
     assert header is not None and claims is not None, "parse gives the header first"
@@ -375,8 +375,9 @@ def import_game(
     if taken > len(inbox):
         raise RecordDamaged(len(entries), f"it answers submission {taken}, and the file has {len(inbox)}")
     name = game or header.game
-    store.restore(name, _fields(header, entries, inbox, taken), entries, inbox, checkpoints)
-    return Imported(name, len(entries), len(inbox) - taken)
+    cursor = chain.turn or 0  # an act may have gone ahead of what still waits
+    store.restore(name, _fields(header, entries, inbox, cursor), entries, inbox, checkpoints)
+    return Imported(name, len(entries), len(inbox) - cursor)
 
 
 def _check_bound(entry: Entry, stored: Stored, inbox: Sequence[Submission]) -> None:

@@ -21,7 +21,7 @@ class Rules(Protocol):
 
     @property
     def version(self) -> str:
-        """The version of the rules engine."""
+        """The engine of this code as a whole: what signs while no game is agreed on."""
 
     @property
     def command_type(self) -> Any:
@@ -65,6 +65,9 @@ class Rules(Protocol):
 
     def pinned(self, state: Any) -> str:
         """The engine that a game is to be ruled by, as entries name it; empty where none is agreed."""
+
+    def engine_of(self, state: Any) -> str:
+        """The engine that this code is for a game, as entries name it; for the blank state :attr:`version`."""
 
     def is_over(self, state: Any) -> bool:
         """Whether the game has ended."""

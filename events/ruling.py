@@ -14,6 +14,7 @@ import msgspec
 
 from domain.kernel.arbiter import Amend, Past
 from domain.kernel.bounds import briefly
+from domain.kernel.commands import PassDeadline
 from domain.kernel.refusal import Refusal
 from events import chain
 from events.codec import BOUNDED_SINCE, Codec, entry, write_submission
@@ -30,23 +31,40 @@ from events.envelope import (
     Stored,
     Submission,
     encode,
+    number_of,
 )
+from events.errors import EngineLacking
 from events.rules import Rules
 from events.sealing import PEPPER, Sealer, state_key
 from events.upcasters import UPCASTERS, VERSION
 
 
 class Line(msgspec.Struct, frozen=True):
-    """The fold of a ledger up to a version: the state, how much of the inbox is ruled on, and the head of the chain."""
+    """The fold of a ledger up to a version: the state, how much of the inbox is ruled on, and the head of the chain.
+
+    ``ahead`` are the inbox numbers behind ``taken`` that were ruled on out of turn: acts that move a game to another
+    engine, since the letters in front of them wait for just that.
+    """
 
     state: Any
     version: int = 0
     taken: int = 0
     head: str = GENESIS
+    ahead: tuple[int, ...] = ()
+
+    def after(self, state: Any, number: int, head: str) -> Line:
+        """The line one entry on, which answers the submission of that number."""
+        if number != self.taken + 1:
+            return Line(state, self.version + 1, self.taken, head, tuple(sorted({*self.ahead, number})))
+        taken, ahead = number, set(self.ahead)
+        while taken + 1 in ahead:
+            taken += 1
+            ahead.remove(taken)
+        return Line(state, self.version + 1, taken, head, tuple(sorted(ahead)))
 
 
 class Judge:
-    """A game's rules with its codec, at the version of the engine that signs the entries."""
+    """A game's rules with its codec. ``engine`` is that of this code as a whole; each game has its own pin."""
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
@@ -63,7 +81,22 @@ class Judge:
         state = line.state
         for fact in self.codec.facts(stored, read):
             state = self.rules.evolve(state, fact)
-        return Line(state, read.seq, int(read.inbox.partition("-")[0]), stored.digest)
+        return line.after(state, number_of(read.inbox), stored.digest)
+
+    def lacking(self, state: Any) -> EngineLacking | None:
+        """The engine that a game waits for, when it is not this one."""
+        pinned, own = self.rules.pinned(state), self.rules.engine_of(state)
+        return EngineLacking(pinned, own) if pinned not in ("", own) else None
+
+    def may_go_ahead(self, state: Any, submission: Submission) -> bool:
+        """Whether a submission is taken up before those in front of it: an act that moves the game to this engine."""
+        if submission.seat is not None or submission.cause == "command" or self.lacking(state) is None:
+            return False
+        try:
+            command = self.codec.command(bytes(submission.command), submission.v)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return False
+        return isinstance(command, Amend) and command.engine == self.rules.engine_of(state)
 
     def digest_of(self, state: Any, pepper: bytes, prev: str, seq: int) -> StateDigest:
         """The digests of a position."""
@@ -86,13 +119,14 @@ class Judge:
         ``past`` is the record up to ``line``, for commands that look back. ``v`` is the schema of the entry, for ruling
         again on older ones. ``bound`` is the part that binds the submission, where its stored bytes are not at hand.
 
-        A refusal is an entry too. Any exception is a bug of the rules, and no entry.
+        A refusal is an entry too. Raises EngineLacking where the game is ruled by another engine than this one, or than
+        ``engine``. Any other exception is a bug of the rules, and no entry.
         """
         seq = line.version + 1
         sealer = Sealer(pepper, line.head, seq)
         if seq == 1:
             sealer.seal(PEPPER, (), encode(pepper.hex()))
-        case = _Case(self, line.state, submission, past, engine or self.engine)
+        case = _Case(self, line, submission, past, engine)
         if bound is not None:
             sealer.carry(case.author, bound)
         elif v > 1:
@@ -111,7 +145,7 @@ class Judge:
             seat=submission.seat,
             causation=submission.causation,
             correlation=submission.correlation,
-            engine=engine or self.engine,
+            engine=engine or self.rules.engine_of(case.state),
             seen=submission.seen,
             command=command,
             verdict=verdict,
@@ -124,15 +158,17 @@ class Judge:
         parts = tuple(sealer.parts)
         stored = Stored(public, parts, chain.digest(line.head, public, parts))
         kind = SECRETLY if case.secret and case.refusal is not None else case.kind
-        return stored, Line(case.state, seq, submission.number, stored.digest), kind
+        return stored, line.after(case.state, submission.number, stored.digest), kind
 
 
 class _Case:
     """One submission before the rules: who sent it, whether it is secret, and what becomes of it."""
 
-    def __init__(self, judge: Judge, state: Any, submission: Submission, past: Past | None, engine: str) -> None:
+    def __init__(self, judge: Judge, line: Line, submission: Submission, past: Past | None, engine: str | None) -> None:
+        state = line.state
         self.past = past
-        self.engine = engine
+        self.was_overtaken = any(submission.number < number for number in line.ahead)
+        self.engine = engine or judge.rules.engine_of(state)
         self.submission = submission
         self.state = state
         self.facts: tuple[Any, ...] = ()
@@ -154,6 +190,8 @@ class _Case:
             self.secret = judge.rules.is_secret(self.state, command)
             self._check_seat(judge.rules.player_of(command))
             self._check_engine(judge.rules.pinned(self.state), command)
+            if self.was_overtaken and isinstance(command, PassDeadline):
+                raise Refusal("game-waited-for-its-engine")  # nobody could be heard while it ran out
             ruling = judge.rules.decide(self.state, command, self.past)
         except Refusal as refusal:
             self.refusal = refusal
@@ -174,7 +212,7 @@ class _Case:
             if command.engine != self.engine:
                 raise Refusal("unknown-engine", unknown=True, engine=command.engine, known=self.engine)
         elif pinned and pinned != self.engine:
-            raise Refusal("pinned-to-another-engine", engine=pinned, known=self.engine)
+            raise EngineLacking(pinned, self.engine)
 
 
 def _command(case: _Case, sealer: Sealer) -> bytes:

@@ -187,6 +187,7 @@ for i = 5, #ARGV, 3 do
              'public', ARGV[i], 'sealed', ARGV[i + 1], 'digest', ARGV[i + 2])
 end
 redis.call('HSET', KEYS[1], 'cursor', ARGV[4], 'unreleased', 1)
+redis.call('HDEL', KEYS[1], 'waits')
 grow(KEYS[1], bytes)
 return {'done', version}
 """
@@ -235,6 +236,9 @@ if fence ~= ARGV[1] then return {'fenced', tonumber(fence)} end
 redis.call('HSET', KEYS[1], 'parked', ARGV[2])
 return {'done'}
 """
+
+# KEYS game; ARGV token, what it waits for
+WAIT = PARK.replace("'parked'", "'waits'")
 
 # KEYS game inbox ledger keys checkpoints, then the same five as they were staged; ARGV nothing. A game may be larger
 # than one call should be, so its parts are put beside their places first, and are all there at once or not at all.

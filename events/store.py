@@ -91,6 +91,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     taken: int
     head: str
     state: msgspec.Raw
+    ahead: tuple[int, ...] = ()
 
 
 class Parked(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,6 +102,15 @@ class Parked(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     error: str
     where: str
+
+
+class Waits(msgspec.Struct, frozen=True, kw_only=True):
+    """What was submitted waits for another engine. ``here`` is the one that has looked, at so many submissions."""
+
+    at: str
+    engine: str
+    here: str
+    inbox: int
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -118,6 +128,7 @@ class GameRecord(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     created: str
     parked: Parked | None
+    waits: Waits | None = None
     is_held: bool = False
     """Whether the store lost a part of it; see :mod:`events.losses`."""
 
@@ -213,6 +224,7 @@ class Store:
         self._renew = register(scripts.RENEW)
         self._release = register(scripts.RELEASE)
         self._park = register(scripts.PARK)
+        self._wait = register(scripts.WAIT)
         self._keep = register(scripts.KEEP)
         self._import = register(scripts.IMPORT)
         self._count = register(scripts.COUNT)
@@ -298,6 +310,7 @@ class Store:
             created=fields["created"],
             parked=msgspec.json.decode(fields["parked"], type=Parked) if "parked" in fields else None,
             is_held="lost" in fields,
+            waits=msgspec.json.decode(fields["waits"], type=Waits) if "waits" in fields else None,
         )
 
     def _fields(self, game: str) -> dict[str, str]:
@@ -578,6 +591,26 @@ class Store:
         self.client.sadd("rookery:unruled", game)
         return self._receipt(game, said, answer)
 
+    # Engines
+
+    @translated
+    def wait(self, lease: Lease, waits: Waits) -> None:
+        """Say that a game waits for another engine; what was submitted stays, and the next append takes it back."""
+        answer = self._wait(keys=[self.key(lease.game, "game")], args=[lease.token, encode(waits)])
+        if answer[0] == b"fenced":
+            raise LeaseLost(lease.game, lease.token, answer[1])
+
+    @translated
+    def waits(self, game: str) -> Waits | None:
+        """Which engine a game waits for, as far as somebody has looked."""
+        found = self.client.hget(self.key(game, "game"), "waits")
+        return None if found is None else msgspec.json.decode(found, type=Waits)
+
+    @translated
+    def waiting_for_engines(self) -> tuple[str, ...]:
+        """Games in which something submitted waits for another engine."""
+        return tuple(game for game in self.unruled() if self.waits(game) is not None and not self._is_idle(game))
+
     # Work
 
     @translated
@@ -587,10 +620,10 @@ class Store:
 
     @translated
     def waiting_since(self) -> tuple[str, ...]:
-        """Since when the oldest unruled submission of each game waits, where one does and the game is not parked."""
+        """Since when the oldest unruled submission of each game waits, where that is for a worker of ours."""
         found = []
         for game in self.unruled():
-            if not self._is_idle(game):
+            if not self._is_idle(game) and self.waits(game) is None:
                 found += [one.at for one in self.submissions(game, self.cursor(game), 1)]
         return tuple(found)
 
@@ -629,6 +662,7 @@ class Store:
             version=line.version,
             taken=line.taken,
             head=line.head,
+            ahead=line.ahead,
             state=msgspec.Raw(encode(line.state)),
         )
         self.client.set(self.key(game, "snapshot"), encode(kept))
@@ -643,7 +677,7 @@ class Store:
             kept = msgspec.json.decode(raw, type=Snapshot)
             if kept.engine != judge.engine:
                 return None
-            line = Line(judge.codec.state(bytes(kept.state), kept.v), kept.version, kept.taken, kept.head)
+            line = Line(judge.codec.state(bytes(kept.state), kept.v), kept.version, kept.taken, kept.head, kept.ahead)
         except (msgspec.MsgspecError, ValueError, TypeError):
             return None
         at = self.entry(game, line.version)

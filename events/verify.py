@@ -116,7 +116,7 @@ class Verifier:
             raise _Disagrees(seq, "schema", f"it is written in schema {entry.v}, and the one before in {self.schema}")
         self.schema = entry.v
         self._check_inbox(entry, raw, stored)
-        if entry.engine == self.judge.engine:
+        if self._is_ours(entry, raw, stored):
             self._compare(seq, entry, stored, self._ruled_again(entry, raw, stored))
             self.line = self._folded(seq, entry, stored)
         else:
@@ -127,12 +127,31 @@ class Verifier:
         self.facts += len(entry.facts)
         self.engines.add(entry.engine)
 
+    def _is_ours(self, entry: Entry, raw: bytes, stored: Stored) -> bool:
+        """Whether the engine that ruled is the one of this code for the game.
+
+        Before a game is agreed on, the engine as a whole signs refusals, and what the game is moved to its beginning.
+        """
+        rules = self.judge.rules
+        if entry.engine == rules.engine_of(self.line.state):
+            return True
+        if rules.pinned(self.line.state):
+            return False
+        try:
+            return codec.entry(self._ruled_again(entry, raw, stored, as_ours=True)).engine == entry.engine
+        except _Disagrees:
+            return False
+
     def _check_inbox(self, entry: Entry, raw: bytes, stored: Stored) -> None:
-        """The entry answers the submission that it names, and binds it; submissions are answered in order."""
+        """The entry answers the submission that it names, and binds it; submissions are answered in order.
+
+        Out of turn goes only an act that moves the game to the engine that ruled on it.
+        """
         part = codec.submission_part(stored, entry)
         if (part is None) != (entry.v == 1):
             raise _Disagrees(entry.seq, "schema", f"an entry of schema {entry.v} {_binds(part)} its submission")
-        if number_of(entry.inbox) != self.line.taken + 1:
+        number = number_of(entry.inbox)
+        if number != self.line.taken + 1 and not self._goes_ahead(entry, raw, number):
             raise _Disagrees(entry.seq, "inbox", f"it answers {entry.inbox} after number {self.line.taken}")
         if self.inbox is None:
             return
@@ -142,6 +161,11 @@ class Verifier:
         difference = _difference(entry, raw, found, part)
         if difference is not None:
             raise _Disagrees(entry.seq, *difference)
+
+    def _goes_ahead(self, entry: Entry, raw: bytes, number: int) -> bool:
+        if number <= self.line.taken or number in self.line.ahead:
+            return False
+        return may_go_ahead(entry, raw, self.judge.rules.pinned(self.line.state))
 
     def _missing(self, entry: Entry) -> str:
         assert self.inbox is not None, "it was looked into"
@@ -163,7 +187,7 @@ class Verifier:
         else:
             self.elsewhere.append(Elsewhere(entry.seq, entry.seq, entry.engine))
 
-    def _ruled_again(self, entry: Entry, raw: bytes, stored: Stored) -> Stored:
+    def _ruled_again(self, entry: Entry, raw: bytes, stored: Stored, *, as_ours: bool = False) -> Stored:
         """What the rules make of it. Where the submission is at hand it is bound anew, else as it is on the record."""
         part = codec.submission_part(stored, entry)
         found = None if self.inbox is None else self.inbox.get(number_of(entry.inbox))
@@ -183,11 +207,12 @@ class Verifier:
         )
         try:
             self.past.version = self.line.version
+            engine = None if as_ours or not self.judge.rules.pinned(self.line.state) else entry.engine
             return self.judge.rule(
                 self.line,
                 submission,
                 self.pepper,
-                entry.engine,
+                engine,
                 self.past,
                 v=entry.v,
                 bound=None if submitted else part,
@@ -241,6 +266,17 @@ class Verifier:
             origin=codec.origin_of(self.kept[0]) if self.kept else None,
             elsewhere=tuple(self.elsewhere),
         )
+
+
+def may_go_ahead(entry: Entry, raw: bytes | None, pinned: str = "") -> bool:
+    """Whether an entry may answer its submission out of turn: it moves the game to the engine that ruled on it."""
+    if raw is None or entry.seat is not None or entry.cause == "command" or entry.engine == pinned:
+        return False
+    try:
+        command = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return isinstance(command, dict) and command.get("kind") == "amend" and command.get("engine") == entry.engine
 
 
 def _spans(numbers: Iterable[int]) -> str:
@@ -353,7 +389,7 @@ def verify_chain(lines: Iterable[bytes]) -> RecordError | None:
     chain = Chain()
     inbox: dict[int, Submission] = {}
     claims: Claims | None = None
-    taken = 0
+    turn = Line(None)
     try:
         for line in parse(lines):
             if isinstance(line, SubmissionLine):
@@ -361,16 +397,18 @@ def verify_chain(lines: Iterable[bytes]) -> RecordError | None:
             elif isinstance(line, EntryLine):
                 stored = line.stored()
                 entry = chain.add(stored)
-                taken += 1
-                if number_of(entry.inbox) != taken:
-                    raise RecordDamaged(taken, f"it answers {entry.inbox}, and the one before it number {taken - 1}")
-                found = inbox.get(taken)
+                number = number_of(entry.inbox)
+                raw = codec.raw_command(stored, entry)
+                ahead = number > turn.taken and number not in turn.ahead and may_go_ahead(entry, raw)
+                if number != turn.taken + 1 and not ahead:
+                    why = f"it answers {entry.inbox}, and the one before it number {turn.taken}"
+                    raise RecordDamaged(entry.seq, why)
+                turn = turn.after(None, number, stored.digest)
+                found = inbox.get(number)
                 part = codec.submission_part(stored, entry)
-                difference = (
-                    None if found is None else _difference(entry, codec.raw_command(stored, entry), found, part)
-                )
+                difference = None if found is None else _difference(entry, raw, found, part)
                 if difference is not None:
-                    raise RecordDamaged(taken, f"{difference[0]}: {difference[1]}")
+                    raise RecordDamaged(entry.seq, f"{difference[0]}: {difference[1]}")
                 if claims is not None:
                     claims.add(entry, stored, inbox)
             elif isinstance(line, Header):

@@ -379,6 +379,9 @@ class ToyRules:
     def is_secret(self, state: ToyState, command: Any) -> bool:
         return isinstance(command, Bid | Begin)
 
+    def engine_of(self, state: ToyState) -> str:
+        return f"{self.name}/{self.version}"
+
     def pinned(self, state: ToyState) -> str:
         return state.docket.engine
 

@@ -16,11 +16,11 @@ import msgspec
 import structlog
 
 from events.envelope import Stored, Submission, utc_now
-from events.errors import GameUnknown, LeaseLost, RecordDamaged, StaleAppend, StoreAway, StoreRefuses
+from events.errors import EngineLacking, GameUnknown, LeaseLost, RecordDamaged, StaleAppend, StoreAway, StoreRefuses
 from events.limits import PAGE_BYTES
 from events.past import Record
 from events.ruling import Judge, Line
-from events.store import Lease, Parked, Store
+from events.store import Lease, Parked, Store, Waits
 from worker.log import logger
 
 BATCH = 64
@@ -35,10 +35,13 @@ on before the one that kills its worker is then kept, and does not wait behind i
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What became of one attempt. ``busy``: somebody else holds the lease and will see to it."""
+    """What became of one attempt.
+
+    ``busy``: somebody else holds the lease and will see to it. ``waits``: another engine than ours rules on the game.
+    """
 
     game: str
-    how: Literal["drained", "busy", "parked", "stopped"]
+    how: Literal["drained", "busy", "parked", "stopped", "waits"]
     ruled: int
     version: int
 
@@ -172,7 +175,7 @@ class _Desk:
         self.version = lease.version
         self.pepper = b""
 
-    def drain(self, must_stop: Callable[[], bool]) -> Literal["drained", "parked", "stopped"]:
+    def drain(self, must_stop: Callable[[], bool]) -> Literal["drained", "parked", "stopped", "waits"]:
         if self.lease.taken >= self.store.inbox_length(self.game):
             return "drained"
         tries = 0
@@ -196,6 +199,9 @@ class _Desk:
                 if self.warm.is_due(self.game, self.snapshot_every):
                     self.warm.keep(self.store, self.judge, self.game)
             return "stopped"
+        except EngineLacking as lacking:
+            self._wait(lacking)
+            return "waits"
         except _Mistake as mistake:
             self._park(mistake)
             return "parked"
@@ -224,7 +230,7 @@ class _Desk:
 
     def _one_batch(self, line: Line) -> Line | None:
         """Rule on the next submissions and append; None when there are none. A mistake stops behind what was ruled."""
-        waiting = list(_page(self.store.submissions(self.game, line.taken, self.batch)))
+        waiting = self._next(line)
         if not waiting:
             return None
         self._hold_on()
@@ -237,6 +243,8 @@ class _Desk:
             try:
                 past.version = ahead.version
                 stored, ahead, kind = self.judge.rule(ahead, submission, self.pepper, past=past)
+            except EngineLacking:
+                break  # the next look finds out what may go ahead
             except Exception as error:  # noqa: BLE001 - whatever the rules raise is their bug
                 mistake = _Mistake(submission, error)
                 break
@@ -251,6 +259,32 @@ class _Desk:
         if mistake is not None:
             raise mistake
         return ahead
+
+    def _next(self, line: Line) -> list[Submission]:
+        """What is ruled on next: submissions in their order, or the act that moves the game to this engine.
+
+        It is taken up before the letters that wait for it. Raises EngineLacking where there is none.
+        """
+        lacking = self.judge.lacking(line.state)
+        if lacking is None:
+            waiting = self.store.submissions(self.game, line.taken, self.batch)
+            return [one for one in _page(waiting) if one.number not in line.ahead]
+        for one in self.store.submissions(self.game, line.taken):
+            self._hold_on()
+            if one.number not in line.ahead and self.judge.may_go_ahead(line.state, one):
+                return [one]
+        raise lacking
+
+    def _wait(self, lacking: EngineLacking) -> None:
+        """Leave what was submitted for a worker of the game's engine, and say so once."""
+        before = self.store.waits(self.game)
+        inbox = self.store.inbox_length(self.game)
+        waits = Waits(at=utc_now(), engine=lacking.pinned, here=self.judge.engine, inbox=inbox)
+        if before is not None and (before.engine, before.here) == (waits.engine, waits.here):
+            waits = msgspec.structs.replace(waits, at=before.at)
+        else:
+            logger().warning("game-waits-for-engine", engine=lacking.pinned, here=lacking.own)
+        self.store.wait(self.lease, waits)
 
     def _record(self, after: int, upto: int, stored: int, new: list[Stored]) -> Iterator[Stored]:
         """Entries of the ledger, then those that this batch has ruled on and not yet appended."""

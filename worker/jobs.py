@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import threading
+from collections.abc import Mapping
 from typing import Any
 
 from rq import Queue
 
+from events.ruling import Judge
 from events.store import Store, connect
 from worker.adjudicate import Warm
 from worker.session import Bell, Session, session
@@ -27,20 +29,34 @@ class Office:
         self.store = Store.connect(settings.store_url)
         self.judges = judges(settings.rules)
         self.queue_client: Any = connect(settings.queue_url)
-        self.queue = Queue(QUEUE, connection=self.queue_client)
-        self.bell = make_bell(self.queue_client, bells=settings.bells, watch_seconds=settings.watch_seconds)
+        engine = engine_of(self.judges)
+        self.queue = Queue(queue_of(engine), connection=self.queue_client)
+        self.bell = make_bell(
+            self.queue_client, bells=settings.bells, watch_seconds=settings.watch_seconds, engine=engine
+        )
         self.warm = Warm()
 
 
-def make_bell(queue_client: Any, *, bells: int = 1, watch_seconds: float = 10.0) -> Bell:
-    """A bell whose sessions are jobs of RQ. For whoever submits, and for workers."""
-    queue = Queue(QUEUE, connection=queue_client)
+def engine_of(judges: Mapping[str, Judge]) -> str:
+    """The engine of a process as a whole: whose bells and queue it uses."""
+    return "+".join(judge.engine for _, judge in sorted(judges.items()))
+
+
+def queue_of(engine: str) -> str:
+    """The queue of an engine. A job that a worker of another one took would be lost to the games of this."""
+    return f"{QUEUE}:{engine}"
+
+
+def make_bell(queue_client: Any, *, bells: int = 1, watch_seconds: float = 10.0, engine: str = "") -> Bell:
+    """A bell whose sessions are jobs of RQ. For whoever submits, and for workers; of the usual engine without one."""
+    engine = engine or engine_of(judges())
+    queue = Queue(queue_of(engine), connection=queue_client)
 
     def enqueue(number: int) -> None:
         # No timeout: RQ's would raise in the middle of a ruling. A session ends by itself.
         queue.enqueue(hold_session, number, job_timeout=-1, result_ttl=0, failure_ttl=3600)
 
-    return Bell(queue_client, enqueue, bells=bells, watch_seconds=watch_seconds)
+    return Bell(queue_client, enqueue, bells=bells, watch_seconds=watch_seconds, engine=engine)
 
 
 @functools.cache

@@ -50,9 +50,20 @@ return 1
 class Bell:
     """Where games ring for a session, on the queue's server."""
 
-    def __init__(self, client: Any, enqueue: Enqueue, *, bells: int = 1, watch_seconds: float = WATCH_SECONDS) -> None:
+    def __init__(
+        self,
+        client: Any,
+        enqueue: Enqueue,
+        *,
+        bells: int = 1,
+        watch_seconds: float = WATCH_SECONDS,
+        engine: str = "",
+    ) -> None:
+        """``engine`` is whose bells they are: beside workers of another one on the same server, each hears its own."""
         self.client = client
         self.bells = bells
+        self.engine = engine
+        self._whose = f"{engine}:" if engine else ""
         self._enqueue = enqueue
         self._watch_ms = int(watch_seconds * 1000)
         self._let_go = client.register_script(_LET_GO)
@@ -95,13 +106,11 @@ class Bell:
     def is_silent(self, number: int) -> bool:
         return not self.client.llen(self._list(number))
 
-    @staticmethod
-    def _list(number: int) -> str:
-        return f"rookery:bell:{{{number}}}"
+    def _list(self, number: int) -> str:
+        return f"rookery:bell:{{{self._whose}{number}}}"
 
-    @staticmethod
-    def _watch(number: int) -> str:
-        return f"rookery:watch:{{{number}}}"
+    def _watch(self, number: int) -> str:
+        return f"rookery:watch:{{{self._whose}{number}}}"
 
 
 class Session(msgspec.Struct, frozen=True):
@@ -208,11 +217,19 @@ def _keep_snapshots(store: Store, judges: Mapping[str, Judge], warm: Warm) -> No
 
 
 def sweep(store: Store, bell: Bell, *, thorough: bool = False) -> int:
-    """Ring for every game with unruled submissions; how many. ``thorough`` looks at all games, listed or not."""
+    """Ring for every game with unruled submissions; how many. ``thorough`` looks at all games, listed or not.
+
+    Where our engine was found to be the wrong one, it is not rung for again before something more is submitted; a
+    thorough look asks again, since what was found is no more than a note.
+    """
     if thorough:
         store.relist()
     rung = 0
     for game in store.unruled():
+        waits = store.waits(game)
+        is_ours = waits is None or waits.here != bell.engine or waits.inbox < store.inbox_length(game)
+        if not is_ours and not thorough:
+            continue
         if not store.settle(game):
             bell.ring(game)
             rung += 1

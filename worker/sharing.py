@@ -98,7 +98,7 @@ class _Look:
         if line.version and (use is None or use[0] != SharedSeed(record.id, record.commitment)):
             self.seeds.leave(record.id, game, opening)
             return None
-        if use is None or judge.rules.pinned(line.state) not in ("", judge.engine):
+        if use is None or judge.rules.pinned(line.state) not in ("", judge.rules.engine_of(line.state)):
             return "playing"
         return use[1]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +10,8 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from api.bench import Bench, PlannedAnswer, picture
+import domain
+from api.bench import MAY_AMEND, Bench, PlannedAnswer, picture
 from api.certificate import as_text, certify
 from api.cli.common import (
     REFUSED,
@@ -26,16 +28,20 @@ from api.cli.common import (
     plain,
     usage,
 )
+from api.cli.diff import tell_radius
 from api.cli.place import Place, place
 from api.cli.play import told
-from api.tokens import Caller
+from api.engines import compare
+from api.tokens import ORGANISER, Caller
 from domain.kernel.arbiter import Amend, Correct, Rewind, RuleOnAppeal
 from domain.kernel.docket import LOST
 from domain.kernel.printing import one_line, printable_json
 from domain.thrones.prose import Prose, part_in_words
 from domain.thrones.refusals import explain
+from domain.thrones.ruleset import THRONES
 from domain.thrones.state import State
 from events.envelope import Receipt, Refused
+from events.export import export_game
 
 Entry = Annotated[int, typer.Argument(help="The number of an entry.", show_default=False)]
 Reason = Annotated[str, typer.Option(help="Why, for everybody to read.", show_default=False)]
@@ -245,6 +251,10 @@ def _act(here: Place, out: Out, game: str, caller: Caller, command: Any, version
 
 
 def _conclude(here: Place, out: Out, game: str, receipt: Receipt) -> None:
+    out.document({"game": game, "entry": _concluded(here, out, game, receipt)})
+
+
+def _concluded(here: Place, out: Out, game: str, receipt: Receipt) -> Any:
     entry = bench(here).told(game, here.ruling(receipt))
     if isinstance(entry.verdict, Refused):
         verdict = entry.verdict
@@ -255,7 +265,7 @@ def _conclude(here: Place, out: Out, game: str, receipt: Receipt) -> None:
     out.say(f"Entry {entry.seq}:", style="bold")
     for sentence in told(entry):
         out.say(f"  {sentence}")
-    out.document({"game": game, "entry": entry})
+    return entry
 
 
 def rewind(
@@ -342,20 +352,65 @@ def appeal(
 
 
 def amend(
-    game: GameId,
     reason: Reason,
+    game: Annotated[str, typer.Argument(help="The game; none with --all.", show_default=False)] = "",
+    every: Annotated[bool, typer.Option("--all", help="Every running game that another engine rules.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Amend, without being asked.")] = False,
     token: TokenText = "",
     data: Data = "",
     store: StoreUrl = "",
     queue: QueueUrl = "",
     json: Json = False,
 ) -> None:
-    """Move a running game to the rules engine that is installed here, from the next entry on."""
+    """Move a running game to the rules engine that is installed here, from the next entry on.
+
+    First it says what of the record would come out otherwise by this engine; nothing of it changes. Letters that wait
+    for the old engine are ruled by the new one.
+    """
     out = Out(json)
+    if bool(game) == every:
+        raise usage("Name a game, or --all.")
     with place(data, store, queue) as here:
-        caller = here.caller(game, token=token)
-        here.settle(game)
-        _act(here, out, game, caller, Amend(engine=here.desk.judge.engine, reason=reason), None, False)
+        found = [_compared(here, out, one, token) for one in ([game] if game else _elsewhere(here))]
+        for one in found:
+            name = str(one["game"])
+            if not yes and (json or not sys.stdin.isatty() or not typer.confirm(f"Amend {name}?")):
+                continue
+            command = Amend(engine=here.desk.engine_of(name), reason=reason)
+            receipt = bench(here).act(name, here.caller(name, token=token), command)
+            one["entry"] = _concluded(here, out, name, receipt)
+        if not found:
+            out.say("No running game is ruled by another engine.")
+        elif not any("entry" in one for one in found):
+            out.say("Nothing is amended; --yes amends.")
+        out.document({"games": found})
+
+
+OURS = Path(domain.__file__).parents[1]
+"""Where the engine is that is installed here."""
+
+
+def _elsewhere(here: Place) -> list[str]:
+    """Running games that another engine rules."""
+    found = []
+    for game in here.desk.store.games():
+        line = here.desk.line(game)
+        if not THRONES.is_over(line.state) and THRONES.pinned(line.state) not in ("", THRONES.engine_of(line.state)):
+            found.append(game)
+    return found
+
+
+def _compared(here: Place, out: Out, game: str, token: str) -> dict[str, Any]:
+    """Tell what would come out otherwise in a game; what its facts say is for whoever may read all of them."""
+    caller = here.caller(game, token=token)
+    if caller.role != ORGANISER:
+        bench(here).check(game, caller, MAY_AMEND)
+    here.settle(game)
+    radius = compare(game, list(export_game(here.desk.store, game)), OURS)
+    tell_radius(out, radius)
+    pinned, own = THRONES.pinned(here.desk.line(game).state), here.desk.engine_of(game)
+    out.say(f"{game} is ruled by {pinned or 'nobody yet'}; here is {own}.")
+    return {"game": game, "from": pinned, "to": own, "otherwise": plain(radius)}
 
 
 # Opinions

@@ -43,7 +43,7 @@ def diff(
                 found.append(_compare(game, _stored(here, game, at), Path(engine)))
     touched = [one for one in found if one.differing]
     for one in found:
-        _tell(out, one)
+        tell_radius(out, one)
     running = sum(one.running for one in touched)
     out.say(f"{len(touched)} of {len(found)} games would come out otherwise; {running} of them are running.")
     out.document({"engine": engine, "games": plain(found), "touched": len(touched), "running": running})
@@ -68,7 +68,7 @@ def _file(path: Path) -> list[bytes]:
     return (lzma.decompress(raw) if path.suffix == ".xz" else raw).splitlines(keepends=True)
 
 
-def _tell(out: Out, radius: Radius) -> None:
+def tell_radius(out: Out, radius: Radius) -> None:
     state = "running" if radius.running else "ended"
     if not radius.differing:
         out.say(f"{radius.game} ({state}): {radius.entries} entries come out the same with {radius.engine}.")

@@ -98,10 +98,13 @@ class Place:
             self.adjudicate(receipt.game)
             found = self.desk.ruling(receipt.game, receipt.inbox, PATIENCE_SECONDS)
         if found is None:
-            parked = self.desk.store.record(receipt.game).parked
+            record = self.desk.store.record(receipt.game)
+            parked, waits = record.parked, record.waits
             why = (
                 f"The game is parked since {parked.at}: {parked.error} at {parked.where}."
                 if parked
+                else f"It waits for a worker of {waits.engine}, or for rookery amend."
+                if waits
                 else "No worker has ruled on it yet."
             )
             raise Failure(

@@ -384,6 +384,8 @@ def _remark(one: dict[str, Any]) -> str:
         found.append(f"a fork of {one['fork_of']}")
     if one["held"]:
         found.append("held: the store lost a part of it, see rookery doctor")
+    if one["waits_for_engine"]:
+        found.append(f"waits for a worker of {one['waits_for_engine']}, or for rookery amend")
     if one["parked"]:
         found.append(f"parked: {one['parked']}")
     elif one["winner"]:
@@ -397,17 +399,18 @@ def _summary(here: Place, game: str) -> dict[str, Any]:
     line = here.desk.line(game)
     state: State = line.state
     record = here.desk.store.record(game)
-    parked = record.parked
+    parked, unruled = record.parked, here.desk.store.unruled_tail(game)
     return {
         "game": game,
         "players": len(state.houses),
         "version": line.version,
         "round": state.round,
         "awaited": [f"{one.player} ({one.kind})" for one in state.awaited] if not state.is_over else [],
-        "unruled": here.desk.store.unruled_tail(game),
+        "unruled": unruled,
         "winner": state.winner,
         "drawn": list(state.drawn or ()),
         "fork_of": state.docket.origin.game if state.docket.origin else None,
         "parked": f"{parked.error} at {parked.where}" if parked else None,
         "held": record.is_held,
+        "waits_for_engine": record.waits.engine if record.waits is not None and unruled else None,
     }

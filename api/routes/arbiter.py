@@ -303,9 +303,13 @@ async def rule_on_appeal(request: Request, game: str) -> Response:
     ),
 )
 async def amend(request: Request, game: str) -> Response:
-    """With a reason; from the next entry on. ``engine`` is as in the charter (``1``) or in entries (``thrones/1``)."""
+    """With a reason; from the next entry on, and before the letters that wait for it.
+
+    What would come out otherwise is told by ``rookery amend`` on the server.
+    """
     caller, order = await _order(request, game, wire.AmendOrder, (ORGANISER, *ARBITERS), MAY_AMEND)
-    engine = order.engine if "/" in order.engine else f"{THRONES.name}/{order.engine}"
+    engine = order.engine or await run_in_threadpool(desk_of(request).engine_of, game)
+    engine = engine if "/" in engine else f"{THRONES.name}/{engine}"
     return await _act(request, game, caller, Amend(engine=engine, reason=order.reason), seen_of(request, None))
 
 
@@ -351,7 +355,9 @@ async def _ruled(request: Request, receipt: Receipt) -> Response:
 def _told(request: Request, receipt: Receipt, seconds: int) -> Response:
     desk = desk_of(request)
     stored = desk.ruling(receipt.game, receipt.inbox)
-    assert stored is not None, "the ledger has come to it"
+    if stored is None:  # an act went ahead of it, and the ledger is as long as if it had been ruled on
+        again = {"Location": place_of(receipt.game, receipt.inbox), "Retry-After": "1"}
+        return answer(submitted(receipt, None), 202, again)
     read = bench_of(request).told(receipt.game, stored)
     headers = {"ETag": etag(read.seq), "Preference-Applied": f"wait={seconds}"}
     place = place_of(receipt.game, receipt.inbox)

@@ -10,7 +10,7 @@ from api.dependencies import caller_of, desk_of, etag, reading, reading_headers,
 from api.errors import Edge
 from api.openapi import AT, IF_NONE_MATCH, Header, describe
 from domain.kernel.printing import printable
-from domain.thrones.charter import ENGINE
+from domain.thrones.behaviour import ENGINE
 from domain.thrones.charters import Catalogue, Explanation, catalogue, explain_charter
 
 router = APIRouter()
@@ -28,7 +28,7 @@ ACCEPT = Header("Accept", "header", "text/plain for sentences; else JSON")
 )
 def charters(request: Request) -> Response:
     """For whoever creates a game: ``edition`` is a preset, ``switches`` are these names and words."""
-    tag = etag(int(ENGINE), "-charters")
+    tag = etag(int(ENGINE, 16), "-charters")
     return unchanged(request, tag) or reading(catalogue(), tag)
 
 

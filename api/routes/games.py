@@ -143,7 +143,8 @@ def summary(request: Request, game: str, at: str | None = None) -> Response:
     desk = desk_of(request)
     caller_of(request, game)
     record = desk.store.record(game)
-    variant = f"{'-parked' if record.parked else ''}{'-held' if record.is_held else ''}"
+    waits = record.waits.engine if record.waits is not None and desk.store.unruled_tail(game) else None
+    variant = f"{'-parked' if record.parked else ''}{'-held' if record.is_held else ''}{f'-{waits}' if waits else ''}"
     known = unchanged(request, etag(version_of(request, game, at), variant))
     if known is not None:
         return known
@@ -166,6 +167,7 @@ def summary(request: Request, game: str, at: str | None = None) -> Response:
         origin=state.docket.origin,
         drawn=state.drawn or (),
         held=record.is_held,
+        waits_for_engine=waits,
     )
     return reading(told, etag(line.version, variant))
 

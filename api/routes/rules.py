@@ -13,7 +13,7 @@ from api.dependencies import answer, desk_of, etag, reading, unchanged
 from api.errors import Edge
 from api.openapi import IF_NONE_MATCH, describe
 from api.readiness import Readiness, readiness
-from domain.thrones.charter import ENGINE
+from domain.thrones.behaviour import ENGINE
 
 router = APIRouter()
 health_router = APIRouter()
@@ -32,7 +32,7 @@ def rule_text(request: Request, rule: str) -> Response:
         close = difflib.get_close_matches(rule.upper()[:40], list(rulebook()), 3, 0.8)
         meant = f" Did you mean {' or '.join(close)}?" if close else ""
         raise Edge(404, "rule-unknown", f"There is no rule {rule[:40]!r}.{meant}", suggestions=close)
-    tag = etag(int(ENGINE), f"-{found.id}")
+    tag = etag(int(ENGINE, 16), f"-{found.id}")
     told = wire.RuleText(found.id, found.section, found.text, found.sources)
     return unchanged(request, tag) or reading(told, tag)
 

@@ -11,9 +11,6 @@ from domain.kernel.bounds import Text
 from domain.kernel.shared import SharedSeed
 from domain.thrones.pieces import HouseId
 
-ENGINE = "2"
-"""Version of the rules engine. A change that would rule differently on a recorded command raises it."""
-
 
 class Switches(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields=True):
     """The switches of section 0.4 with their defaults."""
@@ -101,6 +98,9 @@ class Charter(msgspec.Struct, frozen=True):
     table plays otherwise than the second edition. ``tables`` replaces data of the edition by the organiser's own:
     JSON Pointer (RFC 6901) into the edition's tables to the new value. ``assumed`` lists what the data takes for
     granted without a source, for players to know. All three are absent where there is nothing to say.
+
+    ``engine`` is the pin of the behaviour that the game is ruled by (:mod:`domain.thrones.behaviour`). Whoever makes a
+    charter leaves it empty; the rules that begin the game write their own.
     """
 
     edition: str
@@ -109,7 +109,7 @@ class Charter(msgspec.Struct, frozen=True):
     seats: dict[str, HouseId] = {}
     chance: Literal["seeded", "stated", "imposed"] = "seeded"
     arbitration: Arbitration = Arbitration()
-    engine: str = ENGINE
+    engine: str = ""
     shared: SharedSeed | msgspec.UnsetType = msgspec.UNSET
     variations: Variations | UnsetType = UNSET
     tables: dict[str, Any] | UnsetType = UNSET

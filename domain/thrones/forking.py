@@ -16,7 +16,7 @@ from domain.kernel.docket import Docket, Origin, Rewound
 from domain.kernel.facts import Fact
 from domain.kernel.refusal import Refusal
 from domain.thrones import facts as f
-from domain.thrones.charter import ENGINE, Charter
+from domain.thrones.charter import Charter
 from domain.thrones.edition import Edition
 from domain.thrones.evolve import redacted
 from domain.thrones.pieces import CardId, Deck, HouseId
@@ -172,7 +172,7 @@ def start_of_fork(
 
 def _charter(charter: Charter, seats: Mapping[str, HouseId], chance: str) -> Charter:
     """A fork draws from a seed of its own, whatever its origin shares."""
-    return with_(charter, seats=dict(sorted(seats.items())), chance=chance, engine=ENGINE, shared=msgspec.UNSET)
+    return with_(charter, seats=dict(sorted(seats.items())), chance=chance, engine="", shared=msgspec.UNSET)
 
 
 def _all(true: Hidden) -> Hidden:

@@ -216,6 +216,9 @@ SENTENCES: dict[str, Callable[[Prose, Params], str]] = {
     "reason-missing": lambda p, x: "An act of the arbiter comes with its reason.",
     "why-missing": lambda p, x: "Whoever reads secrets says why; it is written down.",
     "appeal-open": _appeal_open,
+    "game-waited-for-its-engine": lambda p, x: (
+        "While this deadline ran out, the game waited for its engine, and nobody could be heard. Set a new one."
+    ),
     "pinned-to-another-engine": lambda p, x: (
         f"The game is to be ruled by the engine {x['engine']}; here {x['known']} runs. The organiser can amend it."
     ),

@@ -46,7 +46,8 @@ from domain.kernel.ruleset import (
     state_draws,
 )
 from domain.kernel.shared import OpenSharedSeed, SharedSeed, Stage, open_shared_seed
-from domain.thrones.charter import AS_PRINTED, ENGINE, Charter
+from domain.thrones.behaviour import ENGINE, pin
+from domain.thrones.charter import AS_PRINTED, Charter
 from domain.thrones.commands import AnyAnswer, HouseAnswer
 from domain.thrones.doubt import Held, answer_of, changed_parts, doubt_after, held, held_by_ruling, in_doubt, value
 from domain.thrones.edition import Edition
@@ -346,6 +347,7 @@ class Thrones:
             raise Refusal("seed-missing", game.edition.law.cite(("2E-GEN-17",)))
         _check_shared(command)
         charter = _dealt(command) if command.deal else command.charter
+        charter = msgspec.structs.replace(charter, engine=pin(charter))
         game.emit(GameCreated(charter=charter), "2E-SET-1", "2E-SET-2", "2E-GEN-1")
         if command.game:
             game.emit(GameNamed(game=command.game))
@@ -427,6 +429,10 @@ class Thrones:
     def pinned(self, state: State) -> str:
         """The engine of the charter, or the one that the game was moved to since."""
         return state.docket.engine or (f"{self.name}/{state.charter.engine}" if state.charter.edition else "")
+
+    def engine_of(self, state: State) -> str:
+        """The engine that this code is for a game: its pin for the charter."""
+        return f"{self.name}/{pin(state.charter) if state.charter.edition else self.version}"
 
     def is_over(self, state: State) -> bool:
         return state.is_over

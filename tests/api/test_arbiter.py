@@ -88,7 +88,7 @@ ACTS = (
     ("correct", "g", "--state", POWER),
     ("correct", "g", "--state", POWER, "--version", "4", "--reason", "x"),
     ("opinion", "give", "g", "1", "upheld", "--text", "x"),
-    ("amend", "g", "--reason", "x"),
+    ("amend", "g", "--reason", "x", "--yes"),
     ("perspective", "g", "stark", "--why", "x"),
 )
 
@@ -104,8 +104,12 @@ def test_a_seat_and_the_organiser_do_no_arbiters_work(
 
 
 def test_the_organiser_may_move_a_game_to_another_engine(rookery: Rookery, game: dict[str, str]) -> None:
-    told = rookery.at_once("amend", "g", "--reason", "agreed", "--token", game["organiser"], "--json").json
+    said = ("amend", "g", "--reason", "agreed", "--token", game["organiser"], "--json")
+    [told] = rookery.at_once(*said).json["games"]
+    assert told["otherwise"]["differing"] == [] and "entry" not in told, "first it is only shown"
+    [told] = rookery.at_once(*said, "--yes").json["games"]
     assert (told["entry"]["command"]["kind"], told["entry"]["command"]["by"]) == ("amend", "organiser")
+    assert rookery.at_once("amend", "--all", "--reason", "agreed", "--json").json["games"] == []
 
 
 def test_an_arbiter_acts_with_his_token_and_under_his_name(rookery: Rookery, game: dict[str, str]) -> None:

@@ -21,7 +21,7 @@ from api.app import GROUPS
 from api.desk import Desk
 from api.openapi import document, operations
 from domain.kernel.decision import Options
-from domain.thrones.charter import ENGINE
+from domain.thrones.behaviour import ENGINE
 from domain.thrones.editions.second import SECOND_EDITION
 from events import chain, export
 from events.embedded import Embedded

@@ -14,7 +14,7 @@ from api.app import GROUPS, create_app
 from api.desk import Desk
 from api.openapi import operations
 from api.tokens import ORGANISER, Tokens
-from domain.thrones.charter import ENGINE
+from domain.thrones.behaviour import ENGINE
 from domain.thrones.ruleset import THRONES
 from events.ruling import Judge
 from events.store import Store
@@ -99,7 +99,7 @@ WORK: dict[str, Any] = {
     "correct/plan": {"facts": [POWER]},
     "correct": {"facts": [POWER], "reason": "because"},
     "rule-on-appeal": {"appeal": 1, "outcome": "declined", "opinion": "no"},
-    "amend": {"engine": f"thrones/{ENGINE}", "reason": "because"},
+    "amend": {"reason": "because"},
     "fork": {"why": "to look", "purpose": "what if"},
     "perspective?house=lannister&why=to+look": None,
     "export?secrets=true&why=to+look": None,

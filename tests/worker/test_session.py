@@ -166,7 +166,7 @@ def test_rq_hosts_a_session(embedded: Embedded, real_store: Store, monkeypatch: 
     client = connect(embedded.queue_url)
     client.flushall()
     new_game(real_store)
-    jobs.make_bell(client).ring("toy-1")
+    jobs.make_bell(client, engine="toy/1").ring("toy-1")
     worker = SimpleWorker([office.queue], connection=office.queue_client)
     assert threading.current_thread() is threading.main_thread()
     worker.work(burst=True, logging_level="WARNING")

@@ -246,7 +246,10 @@ class Heads:
         while not self._ending.is_set():
             self._wake.wait(self._write_seconds)
             self._wake.clear()
-            self._turn()
+            try:
+                self._turn()
+            except Exception as error:  # noqa: BLE001 - whatever it is, what comes next is remembered all the same
+                self._trouble(f"{type(error).__name__} while heads were compared")
 
     def _turn(self) -> None:
         """Write down what is new; before that, compare where the store was started again or a number did not grow."""

@@ -701,7 +701,7 @@ def test_the_page_on_the_command_line(rookery: Rookery, tmp_path: Path, monkeypa
     """Every command of docs/cli.md that can be run to its end is, in the order of the page."""
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
     done = run_page(rookery, page, tmp_path, monkeypatch)
-    assert done | {"up", "worker", "trace", "diff"} == set(COMMAND_NAMES)
+    assert done | {"up", "worker", "trace", "diff", "accept-loss"} == set(COMMAND_NAMES)
     assert all(f"`{name}" in page or f"rookery {name}" in page for name in COMMAND_NAMES)
 
 

@@ -131,14 +131,13 @@ def _stands_still(table: Table, game: str) -> None:
 def test_no_false_alarm_after_clean_stops_and_kills(table: Table) -> None:
     _begun(table)
     for turn in range(4):
-        if turn == 1:
-            table.heads.close()
         os.kill(table.servers.pid("store"), signal.SIGKILL if turn % 2 else signal.SIGTERM)
         _wait_until_gone(table)
         table.servers.revive()
         again = Heads(table.directory, table.store, table.servers.store_url, tell=table.told.append)
         assert again.look() == []
         table.move("toy-1")
+        table.heads.close()
         table.heads = again
         again.start()
     assert not table.told and not held(table.store)

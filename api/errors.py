@@ -30,6 +30,7 @@ from events.errors import (
     GameExists,
     GameHeld,
     GameUnknown,
+    KeptDamaged,
     KeyConflict,
     OverQuota,
     RecordDamaged,
@@ -195,6 +196,8 @@ def _record_error(error: RecordError) -> tuple[Problem, dict[str, str]]:
             return _problem(503, "store-away", "The store does not answer. Try again in a moment."), _AWAY
         case StoreRefuses():
             return _problem(503, "store-refuses", "The store does not take this now. Its operator must help."), _AWAY
+        case KeptDamaged():
+            return _problem(500, "record-damaged", str(error), params={"kept": error.what}), {}
         case RecordDamaged():
             detail = f"Entry {error.seq} of the ledger is not as it was written."
             return _problem(500, "record-damaged", detail, params={"entry": error.seq}), {}

@@ -12,6 +12,7 @@ import msgspec
 
 from api.tokens import Caller
 from events.envelope import encode
+from events.errors import reading
 from events.store import Store, translated
 
 MOST_FORKS = 20
@@ -64,7 +65,8 @@ class Quota:
             return None
         first = self._client.get(self._key(game, "maker"))
         if first is not None:
-            return msgspec.json.decode(first, type=Maker)
+            with reading("whose fork it is"):
+                return msgspec.json.decode(first, type=Maker)
         return Maker(game, f"seat {caller.seat}" if caller.seat is not None else caller.called)
 
     @translated

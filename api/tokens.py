@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from events.envelope import encode
+from events.errors import reading
 from events.store import Store, translated
 
 ORGANISER = "organiser"
@@ -128,20 +129,23 @@ class Tokens:
     @translated
     def issues(self, game: str) -> tuple[Issue, ...]:
         """Every token that was ever issued for a game, oldest first."""
-        return tuple(
-            msgspec.json.decode(raw, type=Issue) for raw in self._client.lrange(self._key(game, "issues"), 0, -1)
-        )
+        with reading("the list of tokens"):
+            return tuple(
+                msgspec.json.decode(raw, type=Issue) for raw in self._client.lrange(self._key(game, "issues"), 0, -1)
+            )
 
     @translated
     def issued_before(self, game: str, count: int) -> str:
         """When the token was issued that is so many from the last one; empty where there are fewer."""
         raw = self._client.lindex(self._key(game, "issues"), -count)
-        return "" if raw is None else msgspec.json.decode(raw, type=Issue).at
+        with reading("the list of tokens"):
+            return "" if raw is None else msgspec.json.decode(raw, type=Issue).at
 
     @translated
     def arbiters(self, game: str) -> tuple[str, ...]:
         """The names of a game's arbiters, sorted."""
-        return tuple(sorted(name.decode() for name in self._client.hkeys(self._key(game, "arbiters"))))
+        with reading("the list of arbiters"):
+            return tuple(sorted(name.decode() for name in self._client.hkeys(self._key(game, "arbiters"))))
 
     @translated
     def caller(self, game: str, token: str | None) -> Caller | None:
@@ -153,11 +157,11 @@ class Tokens:
         wanted = digest(token).encode()
         for who, kept in self._client.hgetall(self._key(game, "tokens")).items():
             if hmac.compare_digest(kept, wanted):
-                name = who.decode()
+                name = who.decode(errors="replace")
                 if name.startswith(f"{ARBITER}:"):
                     name = name.removeprefix(f"{ARBITER}:")
                     plays = self._client.hget(self._key(game, "arbiters"), name) or b""
-                    return Caller(ARBITER, None, name, plays.decode())
+                    return Caller(ARBITER, None, name, plays.decode(errors="replace"))
                 return Caller(ORGANISER) if name == ORGANISER else Caller("seat", name)
         return None
 

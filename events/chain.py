@@ -28,7 +28,8 @@ def digest(prev: str, public: bytes, sealed: Iterable[Part]) -> str:
 class Chain:
     """Checks entries one after the other. Works on a redacted record as on the full one."""
 
-    def __init__(self, version: int = 0, head: str = GENESIS) -> None:
+    def __init__(self, version: int = 0, head: str | None = GENESIS) -> None:
+        """``head`` None: not known to whoever reads from the middle; what comes first is not held against it."""
         self.version = version
         self.head = head
         self._at: datetime | None = None
@@ -43,6 +44,7 @@ class Chain:
             entry = codec.entry(stored)
             fault = self._fault(seq, entry, stored)
             at = datetime.fromisoformat(entry.at) if entry.v >= IN_ORDER_SINCE else None
+            at = self._at if entry.at == codec.NO_TIME else at
         except (msgspec.MsgspecError, RecordError, ValueError, TypeError, RecursionError) as error:
             raise RecordDamaged(seq, f"it cannot be read ({error})") from error
         if fault is not None:
@@ -67,11 +69,16 @@ class Chain:
     def _fault(self, seq: int, entry: Entry, stored: Stored) -> str | None:
         if entry.seq != seq:
             return f"entry {entry.seq} stands in its place"
-        if entry.prev != self.head:
+        if self.head is not None and entry.prev != self.head:
             return f"it continues {entry.prev[:12]}…, but the entry before it is {self.head[:12]}…"
         if digest(entry.prev, stored.public, stored.sealed) != stored.digest:
             return "its digest does not fit its bytes"
-        if self._at is not None and entry.v >= IN_ORDER_SINCE and datetime.fromisoformat(entry.at) < self._at:
+        if (
+            self._at is not None
+            and entry.at != codec.NO_TIME
+            and entry.v >= IN_ORDER_SINCE
+            and datetime.fromisoformat(entry.at) < self._at
+        ):
             return f"it was received at {entry.at}, before the entry before it"
         if [(seal.audience, seal.commitment) for seal in entry.sealed] != [
             (part.audience, part.commitment) for part in stored.sealed
@@ -98,6 +105,19 @@ def _is_kept(of: str, part: Part) -> bool:
 def is_bound(part: Part, submitted: bytes) -> bool:
     """Whether an open part binds these bytes of a submission."""
     return commitment(bytes.fromhex(part.salt), submitted) == part.commitment
+
+
+class _Behind(msgspec.Struct):
+    prev: str
+
+
+def is_as_written(stored: Stored) -> bool:
+    """Whether the digest fits the bytes, also of an entry that a newer Rookery wrote and this one cannot read."""
+    try:
+        prev = msgspec.json.decode(stored.public, type=_Behind).prev
+        return digest(prev, stored.public, stored.sealed) == stored.digest
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return False
 
 
 def check(entries: Iterable[Stored]) -> RecordDamaged | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -12,12 +13,16 @@ from domain.kernel.bounds import bounded
 from domain.kernel.docket import Forked, GameNamed, Origin
 from events import sealing
 from events.envelope import Entry, Part, Seal, SealedCommand, SealedFact, Stored, Submission, encode
+from events.errors import RecordDamaged
 from events.rules import Rules
 from events.upcasters import UPCASTERS, VERSION, Kind
 
 BOUNDED_SINCE = 2
 """Commands of this version and later keep to the bounds of their types. What was ruled on before is ruled on alike
 when it is verified: an old command beyond all bounds was refused by the rules, with their reason, or was accepted."""
+
+NO_TIME = "1970-01-01T00:00:00Z"
+"""When a submission was received that nobody can read."""
 
 MOST_NESTED = 100
 """How deep the JSON of a command goes at most; the deepest types go some fifteen."""
@@ -82,7 +87,7 @@ def read_submission(inbox: str, raw: bytes) -> Submission:
         pass
     return Submission(
         v=VERSION,
-        at="1970-01-01T00:00:00Z",
+        at=NO_TIME,
         cause="system",
         seat=None,
         key="",
@@ -190,14 +195,21 @@ class Codec:
         return self._state.decode(UPCASTERS.lift("state", version, raw))
 
     def facts(self, stored: Stored, read: Entry | None = None) -> tuple[Any, ...]:
-        """The facts of an entry in order. Where a part is not open to the reader, its placeholder stands."""
+        """The facts of an entry in order. Where a part is not open to the reader, its placeholder stands.
+
+        What cannot be read is damage of the record, whoever asked for it: raises :class:`RecordDamaged`.
+        """
         read = read or entry(stored)
-        found = []
+        try:
+            return tuple(self._facts(stored, read))
+        except (msgspec.MsgspecError, ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
+            raise RecordDamaged(read.seq, f"its facts cannot be read ({type(error).__name__})") from error
+
+    def _facts(self, stored: Stored, read: Entry) -> Iterator[Any]:
         for raw in read.facts:
             placeholder = sealed_fact(bytes(raw))
             if placeholder is None:
-                found.append(self.fact(bytes(raw), read.v))
+                yield self.fact(bytes(raw), read.v)
                 continue
             part = stored.sealed[placeholder.sealed]
-            found.append(self.fact(bytes(part.body), read.v) if part.is_open else placeholder)
-        return tuple(found)
+            yield self.fact(bytes(part.body), read.v) if part.is_open else placeholder

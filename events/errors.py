@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import msgspec
+
 
 class RecordError(Exception):
     """Base of everything the record and its store raise on purpose."""
@@ -153,6 +158,25 @@ class RecordDamaged(RecordError):
         super().__init__(f"Entry {seq}: {why}")
         self.seq = seq
         self.why = why
+
+
+class KeptDamaged(RecordDamaged):
+    """What the store keeps of a game besides its entries cannot be read. ``what`` names it and never quotes it."""
+
+    def __init__(self, what: str) -> None:
+        RecordError.__init__(self, f"What is kept as {what} cannot be read.")
+        self.seq = 0
+        self.why = str(self)
+        self.what = what
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Around the decoding of what the store keeps: its mistakes are not those of whoever asked."""
+    try:
+        yield
+    except (msgspec.MsgspecError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+        raise KeptDamaged(what) from error
 
 
 class FileDamaged(RecordError):

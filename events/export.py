@@ -122,12 +122,13 @@ def export_game(
 
     A full file holds the pepper and with it every secret, also those to come: it is for backup and verification. A
     ``privileged`` one has what is sealed for any player. With ``at`` it ends with that entry, and with the submission
-    that it answers.
+    that it answers. It is whole or not begun: raises :class:`RecordDamaged` before the first line.
     """
     record = store.record(game)
     entries, submissions = store.version(game), store.inbox_length(game)
     if at is not None and at < entries:
         entries, submissions = at, _answered(store, game, at)
+    store.check(game, entries)
     covered = hashlib.sha256()
     head = GENESIS
     kept = 0

@@ -33,7 +33,7 @@ from events.envelope import (
     encode,
     number_of,
 )
-from events.errors import EngineLacking
+from events.errors import EngineLacking, RecordDamaged
 from events.rules import Rules
 from events.sealing import PEPPER, Sealer, state_key
 from events.upcasters import UPCASTERS, VERSION
@@ -76,11 +76,15 @@ class Judge:
         return Line(self.rules.blank())
 
     def evolve(self, line: Line, stored: Stored, read: Entry | None = None) -> Line:
-        """The line after an entry that is already in the ledger, all parts open."""
+        """The line after an entry that is already in the ledger, all parts open. Raises :class:`RecordDamaged`."""
         read = read or entry(stored)
         state = line.state
-        for fact in self.codec.facts(stored, read):
-            state = self.rules.evolve(state, fact)
+        facts = self.codec.facts(stored, read)
+        try:
+            for fact in facts:
+                state = self.rules.evolve(state, fact)
+        except Exception as error:
+            raise RecordDamaged(read.seq, f"it does not fit the position ({type(error).__name__})") from error
         return line.after(state, number_of(read.inbox), stored.digest)
 
     def lacking(self, state: Any) -> EngineLacking | None:

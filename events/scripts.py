@@ -230,6 +230,12 @@ return redis.call('DEL', KEYS[1])
 """
 
 # KEYS game; ARGV token reason
+STOP = """
+if redis.call('EXISTS', KEYS[1]) == 0 then return {'unknown'} end
+if redis.call('HSETNX', KEYS[1], 'parked', ARGV[1]) == 0 then return {'again'} end
+redis.call('HINCRBY', KEYS[1], 'fence', 1)
+return {'done'}
+"""
 PARK = """
 local fence = redis.call('HGET', KEYS[1], 'fence') or '0'
 if fence ~= ARGV[1] then return {'fenced', tonumber(fence)} end

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import logging
 import os
 import re
 import time
@@ -35,14 +36,16 @@ from redis.backoff import ExponentialBackoff
 from redis.retry import Retry
 
 from events import codec, scripts
-from events.chain import Chain
-from events.envelope import GENESIS, Receipt, Stored, Submission, encode, number_of, stream_id
+from events.chain import Chain, is_as_written
+from events.envelope import GENESIS, Entry, Receipt, Stored, Submission, encode, number_of, stream_id, utc_now
 from events.errors import (
     BadCommand,
     BadGameId,
+    FromTheFuture,
     GameExists,
     GameHeld,
     GameUnknown,
+    KeptDamaged,
     KeyConflict,
     LeaseLost,
     OverQuota,
@@ -52,6 +55,7 @@ from events.errors import (
     StoreAway,
     StoreRefuses,
     TooLarge,
+    reading,
 )
 from events.health import Health
 from events.limits import MOST_KEY_LETTERS, PAGE_BYTES, UNBOUND, Allowance, most_bytes
@@ -78,6 +82,8 @@ FIRST_PAGE = 16
 
 STAGED_SECONDS = 3600
 """How long the parts of a game that is being imported are kept when its import does not come to an end."""
+
+_log = logging.getLogger("rookery.record")
 
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
@@ -216,6 +222,8 @@ class Store:
         self.client = client
         self.health = Health(probing or (lambda: client))
         self.witness: Witness | None = None
+        self.false_snapshots = 0
+        """How many snapshots this process has dropped because they told another position than the ledger."""
         register = client.register_script
         self._submit = register(scripts.SUBMIT)
         self._create = register(scripts.CREATE)
@@ -225,6 +233,7 @@ class Store:
         self._release = register(scripts.RELEASE)
         self._park = register(scripts.PARK)
         self._wait = register(scripts.WAIT)
+        self._stop = register(scripts.STOP)
         self._keep = register(scripts.KEEP)
         self._import = register(scripts.IMPORT)
         self._count = register(scripts.COUNT)
@@ -303,21 +312,22 @@ class Store:
     def record(self, game: str) -> GameRecord:
         """What is known of a game besides its streams."""
         fields = self._fields(game)
-        return GameRecord(
-            game=game,
-            rules=fields["rules"],
-            version=fields["version"],
-            created=fields["created"],
-            parked=msgspec.json.decode(fields["parked"], type=Parked) if "parked" in fields else None,
-            is_held="lost" in fields,
-            waits=msgspec.json.decode(fields["waits"], type=Waits) if "waits" in fields else None,
-        )
+        with reading("the description of the game"):
+            return GameRecord(
+                game=game,
+                rules=fields["rules"],
+                version=fields["version"],
+                created=fields["created"],
+                parked=_parked(fields["parked"]) if "parked" in fields else None,
+                is_held="lost" in fields,
+                waits=msgspec.json.decode(fields["waits"], type=Waits) if "waits" in fields else None,
+            )
 
     def _fields(self, game: str) -> dict[str, str]:
         found = self.client.hgetall(self.key(game, "game"))
         if not found:
             raise GameUnknown(game)
-        return {name.decode(): value.decode() for name, value in found.items()}
+        return {name.decode(errors="replace"): value.decode(errors="replace") for name, value in found.items()}
 
     # Inbox
 
@@ -400,7 +410,8 @@ class Store:
         found = self.client.hget(self.key(game, "keys"), _field_of(seat, key))
         if found is None:
             return None
-        number = int(found.split()[0])
+        with reading("an idempotency key"):
+            number = int(found.split()[0])
         return next(self.submissions(game, number - 1, 1), None)
 
     def submissions(self, game: str, after: int = 0, count: int | None = None) -> Iterator[Submission]:
@@ -421,7 +432,9 @@ class Store:
     @translated
     def cursor(self, game: str) -> int:
         """The number of the newest submission that is ruled on."""
-        return int(self.client.hget(self.key(game, "game"), "cursor") or 0)
+        found = self.client.hget(self.key(game, "game"), "cursor") or 0
+        with reading("the cursor"):
+            return int(found)
 
     def unruled_tail(self, game: str) -> int:
         """How many submissions wait for a ruling."""
@@ -438,27 +451,43 @@ class Store:
     @translated
     def head(self, game: str) -> tuple[int, str]:
         """The number of the newest entry and its digest."""
-        rows = self.client.xrevrange(self.key(game, "ledger"), count=1)
-        if not rows:
-            return 0, GENESIS
-        name, fields = rows[0]
-        version = number_of(name.decode())
-        return version, _stored(version, fields).digest
+        while True:
+            version = self._last(game, "ledger")
+            if version == 0:
+                return 0, GENESIS
+            newest = self.entry(game, version)
+            if newest is not None:
+                return version, newest.digest
 
     def entries(self, game: str, after: int = 0, count: int | None = None) -> Iterator[Stored]:
-        """Entries behind version ``after``, in order, all parts open. Raises :class:`RecordDamaged` at a gap."""
-        for name, fields in self._rows(game, "ledger", after, count):
-            after += 1
-            if name != stream_id(after):
-                raise RecordDamaged(after, f"{name} stands in its place in the stream")
-            yield _stored(after, fields)
+        """Entries behind version ``after``, in order, all parts open, each as it was written and behind the one before.
+
+        All that reads the ledger reads it here. Raises :class:`RecordDamaged`; whoever meets damage first, whether it
+        reads or rules, stops the game with that.
+        """
+        chain = Chain(after, GENESIS if after == 0 else None)
+        stored = Stored(b"", (), "")
+        try:
+            for name, fields in self._rows(game, "ledger", after, count):
+                seq = chain.version + 1
+                if name != stream_id(seq):
+                    raise RecordDamaged(seq, f"{name} stands in its place in the stream")
+                stored = _stored(seq, fields)
+                chain.add(stored)
+                yield stored
+        except RecordDamaged as damage:
+            if not (isinstance(damage.__cause__, FromTheFuture) and is_as_written(stored)):
+                self.stop(game, damage)
+            raise
+
+    def check(self, game: str, upto: int | None = None) -> None:
+        """Read the ledger from its first entry, before something of it is sent; raises :class:`RecordDamaged`."""
+        for _ in self.entries(game, 0, upto):
+            pass
 
     def entry(self, game: str, seq: int) -> Stored | None:
-        """One entry."""
-        for name, fields in self._rows(game, "ledger", seq - 1, 1):
-            if name == stream_id(seq):
-                return _stored(seq, fields)
-        return None
+        """One entry. Raises :class:`RecordDamaged`."""
+        return next(self.entries(game, seq - 1, 1), None) if seq > 0 else None
 
     @translated
     def append(self, lease: Lease, expected: Line, entries: Sequence[Stored], cursor: int) -> int:
@@ -512,7 +541,11 @@ class Store:
         """The secret that a game's salts come from: of the first entry, or of its creation while there is none."""
         first = self.entry(game, 1)
         found = codec.raw_pepper(first, codec.entry(first)) if first is not None else None
-        return found or bytes.fromhex(self._fields(game)["pepper"])
+        if found:
+            return found
+        fields = self._fields(game)
+        with reading("the secret of the game"):
+            return bytes.fromhex(fields["pepper"])
 
     # Checkpoints
 
@@ -564,9 +597,29 @@ class Store:
         if answer[0] == b"fenced":
             raise LeaseLost(lease.game, lease.token, answer[1])
 
+    def stop(self, game: str, damage: RecordDamaged) -> bool:
+        """Park a game whose record is damaged, without its lease; False when it was parked, or there is no such game.
+
+        Whoever holds the lease is fenced off: nothing is ruled over damage. A store that cannot take this down now is
+        told by the next who meets the damage.
+        """
+        parked = Parked(at=utc_now(), inbox="", kind="", error=RecordDamaged.__name__, where=str(damage))
+        try:
+            answer = self._stop(keys=[self.key(game, "game")], args=[encode(parked)])
+        except redis.exceptions.RedisError:
+            return False
+        if answer[0] == b"done":
+            _log.error("game %s is parked, its record is damaged: entry %d", game, damage.seq)
+        return bool(answer[0] == b"done")
+
     @translated
     def unpark(self, game: str) -> bool:
-        """Let a parked game go on; False when it was not parked. The caller rings."""
+        """Let a parked game go on; False when it was not parked. The caller rings.
+
+        Its ledger is checked first, whatever it was parked for: raises :class:`RecordDamaged`, and it stays parked.
+        """
+        if self.client.hexists(self.key(game, "game"), "parked"):
+            self.check(game)
         was_parked = bool(self.client.hdel(self.key(game, "game"), "parked"))
         self.client.sadd("rookery:unruled", game)
         return was_parked
@@ -669,7 +722,11 @@ class Store:
 
     @translated
     def snapshot(self, game: str, judge: Judge) -> Line | None:
-        """The kept state, if it is of this engine and its place in the ledger is still the same."""
+        """The kept state, if it is of this engine and tells the position that the ledger tells at its place.
+
+        The entry there holds the digests of the position. A snapshot that tells another is dropped and reported; one
+        whose entry was ruled on by another engine says nothing that could be compared, and is passed over.
+        """
         raw = self.client.get(self.key(game, "snapshot"))
         if raw is None:
             return None
@@ -681,7 +738,17 @@ class Store:
         except (msgspec.MsgspecError, ValueError, TypeError):
             return None
         at = self.entry(game, line.version)
-        return line if at is not None and at.digest == line.head else None
+        if at is None or at.digest != line.head:
+            return None
+        read = codec.entry(at)
+        if read.engine != judge.rules.engine_of(line.state):
+            return None
+        if _tells(judge, line, read, self.pepper(game)):
+            return line
+        self.false_snapshots += 1
+        _log.error("the snapshot of game %s at entry %d tells another position than the ledger", game, line.version)
+        self.drop_snapshot(game)
+        return None
 
     @translated
     def drop_snapshot(self, game: str) -> bool:
@@ -694,7 +761,7 @@ class Store:
         if line is None or (at is not None and line.version > at):
             line = judge.begin()
         count = None if at is None else at - line.version
-        chain = Chain(line.version, line.head)
+        chain = Chain(line.version, line.head)  # the entries are joined to each other, but not yet to this line
         for stored in self.entries(game, line.version, count):
             line = judge.evolve(line, stored, chain.add(stored))
         return line
@@ -824,6 +891,24 @@ class Store:
         return found
 
 
+def _parked(said: str) -> Parked:
+    """Why a game is parked. It is parked all the same if nobody can read why."""
+    try:
+        return msgspec.json.decode(said, type=Parked)
+    except (msgspec.MsgspecError, ValueError):
+        return Parked(at="", inbox="", kind="", error=KeptDamaged.__name__, where="the note of why it is parked")
+
+
+def _tells(judge: Judge, line: Line, read: Entry, pepper: bytes) -> bool:
+    """Whether a position is the one whose digests an entry holds."""
+    try:
+        number, is_counted = number_of(read.inbox), line.taken + len(line.ahead) == line.version
+        is_ruled = is_counted and (number <= line.taken or number in line.ahead)
+        return is_ruled and judge.digest_of(line.state, pepper, read.prev, read.seq) == read.state
+    except Exception:  # noqa: BLE001 - it may be anything
+        return False
+
+
 def _around_time(submission: Submission) -> tuple[bytes, str, bytes]:
     """The stored form of a submission before and behind its time, and between them the time, if one is stated."""
     timeless = codec.write_submission(msgspec.structs.replace(submission, at=""))
@@ -878,5 +963,5 @@ def _field_of(seat: str | None, key: str) -> str:
 def _stored(seq: int, fields: dict[bytes, bytes]) -> Stored:
     try:
         return Stored(fields[b"public"], codec.read_parts(fields[b"sealed"]), fields[b"digest"].decode())
-    except (KeyError, ValueError, msgspec.MsgspecError) as error:
+    except (KeyError, ValueError, TypeError, RecursionError, msgspec.MsgspecError) as error:
         raise RecordDamaged(seq, f"it cannot be read ({error})") from error

@@ -16,7 +16,16 @@ import msgspec
 import structlog
 
 from events.envelope import Stored, Submission, utc_now
-from events.errors import EngineLacking, GameUnknown, LeaseLost, RecordDamaged, StaleAppend, StoreAway, StoreRefuses
+from events.errors import (
+    EngineLacking,
+    GameUnknown,
+    KeptDamaged,
+    LeaseLost,
+    RecordDamaged,
+    StaleAppend,
+    StoreAway,
+    StoreRefuses,
+)
 from events.limits import PAGE_BYTES
 from events.past import Record
 from events.ruling import Judge, Line
@@ -203,8 +212,12 @@ class _Desk:
             self._wait(lacking)
             return "waits"
         except _Mistake as mistake:
+            if isinstance(mistake.cause, RecordDamaged):
+                return self._stop(mistake.cause)
             self._park(mistake)
             return "parked"
+        except RecordDamaged as damage:
+            return self._stop(damage)
         except LeaseLost as lost:
             logger().warning("lease-lost", token=lost.token, granted=lost.granted)
             self.warm.drop(self.game)
@@ -219,7 +232,9 @@ class _Desk:
             if warm is None:
                 warm = self.store.snapshot(self.game, self.judge)
                 self.warm.came_from_snapshot(self.game, 0 if warm is None else warm.version)
-            line = self.store.line(self.game, self.judge, warm=warm or self.judge.begin())
+            line = self._line(warm)
+            if line.version == self.lease.version and line.taken != self.lease.taken:
+                raise KeptDamaged("the cursor")
         except (StoreAway, StoreRefuses, GameUnknown):
             raise
         except Exception as error:
@@ -227,6 +242,16 @@ class _Desk:
             raise _Mistake(None, error) from error
         self.warm.put(self.game, line)
         return line
+
+    def _line(self, warm: Line | None) -> Line:
+        """What we have kept may be of another game that had this name: then all is read anew."""
+        try:
+            return self.store.line(self.game, self.judge, warm=warm or self.judge.begin())
+        except RecordDamaged:
+            if warm is None:
+                raise
+            self.warm.drop(self.game)
+            return self.store.line(self.game, self.judge, warm=self.judge.begin())
 
     def _one_batch(self, line: Line) -> Line | None:
         """Rule on the next submissions and append; None when there are none. A mistake stops behind what was ruled."""
@@ -299,6 +324,15 @@ class _Desk:
             self.store.renew(self.lease, self.lease_seconds)
             self.renewed = now
 
+    def _stop(self, damage: RecordDamaged) -> Literal["parked"]:
+        """Park for damage. Whoever read it may have done so already, and has fenced us off with that."""
+        self.warm.drop(self.game)
+        self.store.stop(self.game, damage)
+        logger().error(
+            "game-parked", seat=None, inbox="", correlation="", kind="", error=RecordDamaged.__name__, where=str(damage)
+        )
+        return "parked"
+
     def _park(self, mistake: _Mistake) -> None:
         cause, submission = mistake.cause, mistake.submission
         frame = traceback.extract_tb(cause.__traceback__)[-1]
@@ -308,7 +342,7 @@ class _Desk:
             inbox=submission.inbox if submission is not None else "",
             kind=self._kind(submission) if submission is not None else "",
             error=type(cause).__name__,
-            where=str(cause) if isinstance(cause, RecordDamaged) else where,
+            where=where,
         )
         self.store.park(self.lease, parked)
         logger().error(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import Annotated
 
@@ -151,7 +152,8 @@ def export(request: Request, game: str, at: str | None = None, secrets: bool = F
     lines = export_game(
         desk.store, game, full=full, player=house, seats=seats, privileged=secrets and not full, at=version
     )
-    return StreamingResponse(lines, 200, reading_headers(tag), wire.LINES)
+    begun = next(lines)  # what is damaged is refused before the first byte
+    return StreamingResponse(itertools.chain((begun,), lines), 200, reading_headers(tag), wire.LINES)
 
 
 @router.get(

@@ -20,6 +20,7 @@ from domain.kernel.commands import Command, PassDeadline
 from domain.kernel.refusal import Refusal
 from domain.kernel.ruleset import Ruling
 from domain.thrones import facts as f
+from domain.thrones.behaviour import pin
 from domain.thrones.bots import TEMPERAMENTS
 from domain.thrones.charter import Arbitration
 from domain.thrones.charters import new_charter
@@ -54,6 +55,20 @@ CHARTERS: dict[str, tuple[int, tuple[Any, ...]]] = {
     ),
 }
 """Games by other charters: the number of their bots' chance, and what their charter is made of."""
+
+
+OF_ITS_ENGINE: dict[str, tuple[int, tuple[Any, ...]]] = {
+    "second": (3, ("second-edition", 4)),
+    "first": (7, ("first-edition", 3)),
+}
+"""Games that are recorded anew under every engine: as long as that one rules, they are ruled on again."""
+
+
+def of_this_engine() -> dict[str, tuple[int, tuple[Any, ...]]]:
+    """Those games by the name of their ledger, which has the pin of the engine that rules on their charter today."""
+    return {
+        f"{name}-{pin(new_charter(*made_of))}": (number, made_of) for name, (number, made_of) in OF_ITS_ENGINE.items()
+    }
 
 
 class Golden(msgspec.Struct, frozen=True):
@@ -141,12 +156,13 @@ def recorded(game: str, said: list[Command]) -> Store:
     start, *rest = said
     seats = {f"seat-{house}": house for house in start.charter.houses}  # type: ignore[attr-defined]  # the first command
     start = msgspec.structs.replace(start, charter=msgspec.structs.replace(start.charter, seats=seats))  # type: ignore[attr-defined]
-    store.create(game, "thrones", "1", submission(start, seat=None, cause="system", at=AT), pepper=PEPPER)
-    for command in rest:
+    began = submission(start, seat=None, cause="system", at=AT, key="begin")
+    store.create(game, "thrones", "1", began, pepper=PEPPER)
+    for number, command in enumerate(rest):
         player = THRONES.player_of(command)
         seat = f"seat-{player}" if player is not None else None
         cause = "command" if seat else "arbiter" if isinstance(command, Act) else "deadline"
-        store.submit(game, submission(command, seat=seat, cause=cause, at=AT))
+        store.submit(game, submission(command, seat=seat, cause=cause, at=AT, key=str(number)))
     adjudicate(store, judge, game, warm=warm)
     return store
 
@@ -169,7 +185,7 @@ def main() -> None:
     for game, number in GAMES.items():
         if game not in index:
             index[game] = write(game, commands(number))
-    for game, (number, made_of) in CHARTERS.items():
+    for game, (number, made_of) in {**CHARTERS, **of_this_engine()}.items():
         if game not in index:
             index[game] = write(game, commands_by(number, made_of))
     if REWOUND not in index:

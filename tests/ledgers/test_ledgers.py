@@ -70,7 +70,7 @@ def test_every_ledger_is_indexed_and_there() -> None:
 
 
 def test_each_edition_has_a_ledger_that_the_present_engine_has_ruled() -> None:
-    """When this fails the rules have changed: `python -m tests.ledgers.make` writes new ones, and the old stay to fold."""
+    """When this fails the rules have changed: `python -m tests.ledgers.make` writes new ones; the old stay to fold."""
     for game in of_this_engine():
         assert game in INDEXED
         report = verify_export(Judge(THRONES), lines(game))

@@ -21,7 +21,7 @@ from events.chain import Chain
 from events.errors import RecordError
 from events.evidence import Finding, Note, book_of, weigh
 from events.export import EntryLine, Header, parse
-from events.notes import NoteInvalid, Verifier, read_checkpoint, signers_of
+from events.notes import NoteInvalid, Verifier, is_exact, origin, read_checkpoint, signers_of
 from events.ruling import Judge
 from events.verify import Disagreement, Progress, Report, verify_chain, verify_export
 
@@ -199,6 +199,10 @@ def _signed(found: Bundle, keys: Sequence[Verifier]) -> tuple[Finding, ...]:
             return (Finding("signature", NOTE, point.size, "it was signed for another head than the manifest names"),)
         if lines[3:] != [manifest_line(found.parts[MANIFEST])]:
             return (Finding("signature", NOTE, 0, "it was signed for another manifest"),)
+        if not is_exact(_text(note), key) or _text(note).encode() != note:
+            return (Finding("signature", NOTE, 0, "it has more than the signature, or is spelled otherwise"),)
+        if point.origin != origin(key.name, found.manifest.game):
+            return (Finding("signature", NOTE, 0, f"it was signed for {point.origin!r}"),)
         return ()
     return (Finding("signature", NOTE, 0, why),)
 

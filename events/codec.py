@@ -100,6 +100,11 @@ def read_submission(inbox: str, raw: bytes) -> Submission:
     )
 
 
+def is_readable(read: Submission) -> bool:
+    """Whether what :func:`read_submission` gave stands in the inbox; otherwise it was made for what nobody can read."""
+    return not bytes(read.command).startswith(b'{"unreadable":')
+
+
 def entry(stored: Stored) -> Entry:
     """The public part of an entry."""
     return _entry.decode(_lifted("entry", stored.public))

@@ -197,6 +197,20 @@ def read_checkpoint(note: str, verifier: Verifier) -> Checkpoint:
         raise NoteInvalid("it is not a checkpoint") from error
 
 
+def is_exact(note: str, verifier: Verifier) -> bool:
+    """Whether a note that a key has signed is its text and this one signature, in one spelling, and nothing more."""
+    text, gap, signatures = note.rpartition("\n\n")
+    encoded = signatures.removeprefix(f"{_DASH}{verifier.name} ").removesuffix("\n")
+    try:
+        raw = base64.b64decode(encoded, validate=True)
+        root = base64.b64decode(text.split("\n")[2], validate=True)
+        point = Checkpoint(text.split("\n")[0], int(text.split("\n")[1]), root.hex())
+    except (binascii.Error, ValueError, IndexError):
+        return False
+    again = f"{_DASH}{verifier.name} {base64.b64encode(raw).decode()}\n"
+    return f"{text}\n".startswith(point.text()) and f"{text}{gap}{again}" == note
+
+
 def read_receipt(note: str, verifier: Verifier) -> SignedReceipt:
     """The receipt of a signed note. Raises NoteInvalid."""
     checkpoint = read_checkpoint(note, verifier)

@@ -19,10 +19,23 @@ end
 """
 # How many bytes lie in a game is counted from when somebody first asked on (COUNT).
 
+# noted: "<from which size on> <how many> <number made of them all>", so that a checkpoint that is missing is noticed.
 _KEEP = """
+local function numbered(number, text)
+  for i = 1, #text do number = (number * 1000003 + string.byte(text, i)) % 4294967291 end
+  return number
+end
+
 local function keep(game, stream, size, note)
-  if size > last(stream) then
+  local before = last(stream)
+  if size > before then
+    local noted = redis.call('HGET', game, 'noted') or string.format('%d 0 0', before)
+    local from, count, number = string.match(noted, '^(%d+) (%d+) (%d+)$')
     redis.call('XADD', stream, string.format('%d-0', size), 'note', note)
+    if from then
+      number = numbered(tonumber(number), string.format('%d %s', size, note))
+      redis.call('HSET', game, 'noted', string.format('%s %d %.0f', from, tonumber(count) + 1, number))
+    end
     grow(game, #note)
   end
 end
@@ -156,6 +169,7 @@ end
 local at = time_behind(nil, ARGV[4])
 for i = 6, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
 redis.call('HSET', KEYS[1], 'created', at, 'bytes', string.format('%d', #ARGV[3] + #ARGV[5] + #ARGV[1] + 128))
+redis.call('HSET', KEYS[1], 'noted', '0 0 0')
 redis.call('XADD', KEYS[2], '1-0', 'submission', ARGV[3] .. at .. ARGV[5])
 redis.call('HSET', KEYS[3], ARGV[1], '1 ' .. ARGV[2])
 return {'new', 1, at}
@@ -245,6 +259,16 @@ return {'done'}
 
 # KEYS game; ARGV token, what it waits for
 WAIT = PARK.replace("'parked'", "'waits'")
+
+# KEYS stream; ARGV after most. Of each element its id and of how many fields it is: a client that makes a map of them
+# does not see one that is there twice.
+SHAPES = """
+local found = {}
+for _, row in ipairs(redis.call('XRANGE', KEYS[1], '(' .. ARGV[1], '+', 'COUNT', tonumber(ARGV[2]))) do
+  found[#found + 1] = {row[1], #row[2] / 2}
+end
+return found
+"""
 
 # KEYS game inbox ledger keys checkpoints, then the same five as they were staged; ARGV nothing. A game may be larger
 # than one call should be, so its parts are put beside their places first, and are all there at once or not at all.

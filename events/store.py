@@ -237,6 +237,7 @@ class Store:
         self._keep = register(scripts.KEEP)
         self._import = register(scripts.IMPORT)
         self._count = register(scripts.COUNT)
+        self._shapes = register(scripts.SHAPES)
         self._hold = register(scripts.HOLD)
         self._accept_loss = register(scripts.ACCEPT_LOSS)
 
@@ -286,7 +287,7 @@ class Store:
         flat = [item for pair in fields.items() for item in pair]
         answer = self._create(
             keys=self._keys(game, "game", "inbox", "keys"),
-            args=[_key_field(opening), opening.body_hash, *_around_time(opening), *flat],
+            args=[key_field(opening), opening.body_hash, *_around_time(opening), *flat],
         )
         if answer[0] == b"exists":
             raise GameExists(game)
@@ -348,7 +349,7 @@ class Store:
             self.key(game, f"sent:{submission.seat or ''}"),
         ]
         args = [
-            *(_key_field(submission), submission.body_hash, *_around_time(submission), kept.size, kept.note),
+            *(key_field(submission), submission.body_hash, *_around_time(submission), kept.size, kept.note),
             *(allowance.unruled, allowance.per_hour, allowance.game_bytes, allowance.spare, int(allowance.is_closed)),
         ]
         answer = self._submit(keys=keys, args=args)
@@ -423,6 +424,29 @@ class Store:
         """Inbox ids and submissions as they are stored."""
         for name, fields in self._rows(game, "inbox", after, count):
             yield name, fields.get(b"submission", b"")
+
+    @translated
+    def fields(self, game: str) -> dict[str, str]:
+        """What lies beside the streams of a game, by name."""
+        return self._fields(game)
+
+    @translated
+    def known_keys(self, game: str) -> dict[bytes, bytes]:
+        """What is kept of idempotency keys, as it is stored."""
+        found: dict[bytes, bytes] = self.client.hgetall(self.key(game, "keys"))
+        return found
+
+    def shapes(self, game: str, what: str) -> Iterator[tuple[str, int]]:
+        """Of each element of a stream its id and how many fields it has, one that is there twice counted twice."""
+        last = "0-0"
+        while page := self._shape_page(game, what, last):
+            yield from page
+            last = page[-1][0]
+
+    @translated
+    def _shape_page(self, game: str, what: str, last: str) -> list[tuple[str, int]]:
+        found = self._shapes(keys=[self.key(game, what)], args=[last, PAGE])
+        return [(name.decode(), int(number)) for name, number in found]
 
     @translated
     def inbox_length(self, game: str) -> int:
@@ -637,7 +661,7 @@ class Store:
         said = self._checked(said)
         answer = self._accept_loss(
             keys=self._keys(game, "game", "inbox", "keys"),
-            args=[_key_field(said), said.body_hash, *_around_time(said)],
+            args=[key_field(said), said.body_hash, *_around_time(said)],
         )
         if answer[0] == b"not-held":
             raise KeyError(game)
@@ -789,11 +813,12 @@ class Store:
         head, waiting, ledger, keys, notes = self._keys(game, *(f"{stage}:{part}" for part in parts))
 
         def calls() -> Iterator[tuple[Any, ...]]:
-            yield ("HSET", head, *(item for pair in fields.items() for item in pair))
+            noted = {"noted": noted_of(checkpoints)}
+            yield ("HSET", head, *(item for pair in {**fields, **noted}.items() for item in pair))
             for one in inbox:
                 raw = codec.write_submission(one)
                 yield "XADD", waiting, one.inbox, "submission", raw
-                yield "HSET", keys, _key_field(one), f"{one.number} {one.body_hash}"
+                yield "HSET", keys, key_field(one), f"{one.number} {one.body_hash}"
             for number, stored in enumerate(entries, 1):
                 sealed = codec.write_parts(stored.sealed)
                 yield (
@@ -871,22 +896,24 @@ class Store:
         """Elements of a stream behind a number, page by page."""
         left = count
         most = FIRST_PAGE
+        last = stream_id(after)
         while left is None or left > 0:
             size = most if left is None else min(most, left)
-            page = self._page(game, what, after, size)
+            page = self._page(game, what, last, size)
             for name, fields in page:
                 yield name.decode(), fields
             if len(page) < size:
                 return
             largest = max(sum(map(len, fields.values())) for _, fields in page)
             most = max(1, min(PAGE, 2 * most, PAGE_BYTES // max(1, largest)))
-            after = number_of(page[-1][0].decode())
+            last = page[-1][0].decode()
             left = None if left is None else left - len(page)
 
     @translated
-    def _page(self, game: str, what: str, after: int, size: int) -> list[tuple[bytes, dict[bytes, bytes]]]:
+    def _page(self, game: str, what: str, last: str, size: int) -> list[tuple[bytes, dict[bytes, bytes]]]:
+        """Behind the element ``last``: also one that has no business to be there, such as 5-1."""
         found: list[tuple[bytes, dict[bytes, bytes]]] = self.client.xrange(
-            self.key(game, what), min=stream_id(after + 1), count=size
+            self.key(game, what), min=f"({last}", count=size
         )
         return found
 
@@ -907,6 +934,20 @@ def _tells(judge: Judge, line: Line, read: Entry, pepper: bytes) -> bool:
         return is_ruled and judge.digest_of(line.state, pepper, read.prev, read.seq) == read.state
     except Exception:  # noqa: BLE001 - it may be anything
         return False
+
+
+def noted_of(checkpoints: Iterable[Kept], begun: int = 0) -> str:
+    """What a game notes of its checkpoints, as the script that keeps them does; ``begun``: of which size the last was.
+
+    It shows that one is missing or another one. Against somebody who writes to the store on purpose no number in it
+    would help: checkpoints are signed, and players hold them.
+    """
+    count = number = 0
+    for kept in checkpoints:
+        count += 1
+        for byte in f"{kept.size} {kept.note}".encode():
+            number = (number * 1000003 + byte) % 4294967291
+    return f"{begun} {count} {number}"
 
 
 def _around_time(submission: Submission) -> tuple[bytes, str, bytes]:
@@ -951,7 +992,8 @@ def _bounded(calls: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]
         yield some
 
 
-def _key_field(submission: Submission) -> str:
+def key_field(submission: Submission) -> str:
+    """Where a submission is listed by its idempotency key."""
     return _field_of(submission.seat, submission.key)
 
 

@@ -9,13 +9,13 @@ submissions, the digests and the positions are checked, and the report says wher
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from domain.kernel.docket import Origin
-from events import codec
+from events import codec, inspection, notes
 from events.chain import Chain, is_bound
 from events.envelope import Entry, Part, Stored, Submission, encode, number_of
 from events.errors import FileDamaged, RecordDamaged, RecordError
@@ -27,15 +27,18 @@ from events.upcasters import UPCASTERS
 
 
 class Disagreement(msgspec.Struct, frozen=True):
-    """The first place where record and rules part. ``seq`` is the entry; 0 when it is a line that is no entry."""
+    """The first place where record and rules part. ``seq`` is the entry; 0 when it is no entry.
+
+    ``place`` says then what it is, where it is not a line of the file.
+    """
 
     seq: int
     what: str
     detail: str
+    place: str = "file"
 
     def __str__(self) -> str:
-        place = f"entry {self.seq}" if self.seq else "file"
-        return f"{place}: {self.what}: {self.detail}"
+        return f"{f'entry {self.seq}' if self.seq else self.place}: {self.what}: {self.detail}"
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -346,15 +349,23 @@ def verify(
     return verifier.report(_run(verifier, entries, progress))
 
 
-def verify_store(store: Store, judge: Judge, game: str, progress: Progress | None = None) -> Report:
-    """Check a game in the store against its rules and its inbox."""
-    version, cursor = store.version(game), store.cursor(game)
-    inbox = {one.number: one for one in store.submissions(game)}
-    verifier = Verifier(judge, inbox)
-    disagreement = _run(verifier, store.entries(game, 0, version), progress)
-    if disagreement is None and verifier.line.taken < cursor:
-        detail = f"the inbox is ruled on up to {cursor}, but the ledger ends with {verifier.line.taken}"
-        disagreement = Disagreement(verifier.line.version + 1, "missing", detail)
+def verify_store(
+    store: Store, judge: Judge, game: str, progress: Progress | None = None, keys: Sequence[notes.Verifier] = ()
+) -> Report:
+    """Check a game in the store: its rulings, its inbox, and what lies beside; ``keys`` are those it signs with."""
+    version = store.version(game)
+    verifier = Verifier(judge, {})
+    disagreement: Disagreement | None = None
+    try:
+        inbox = {one.number: one for one in inspection.inbox(store, game)}
+        verifier.inbox = inbox
+        disagreement = _run(verifier, inspection.ledger(store, game, version), progress)
+        if disagreement is None:
+            inspection.beside(store, judge, game, verifier.kept, verifier.line, inbox, keys)
+    except inspection.Wrong as wrong:
+        disagreement = Disagreement(wrong.seq, wrong.what, wrong.detail, wrong.place)
+    except RecordDamaged as damage:
+        disagreement = Disagreement(damage.seq, "record", damage.why, "game")
     return verifier.report(disagreement)
 
 

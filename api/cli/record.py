@@ -76,7 +76,7 @@ def verify(
             desk = here.desk
             keys = keys or ([desk.key()] if desk.signer is not None else [])
             with out.progress("Entries", desk.store.version(game)) as progress:
-                report = verify_store(desk.store, desk.judge, game, progress)
+                report = verify_store(desk.store, desk.judge, game, progress, keys)
             if report.disagreement is not None:
                 _disagree(game, report)
             kept = [Note(f"Checkpoint {one.size} of the store", one.note) for one in desk.store.checkpoints(game)]
@@ -132,7 +132,7 @@ def _conclude(out: Out, game: str, proof: Proof) -> None:
 def _disagree(game: str, report: Report, proof: Proof | None = None) -> None:
     found = report.disagreement
     assert found is not None, "there is something to tell"
-    where = f"Entry {found.seq}" if found.seq else "The file"
+    where = f"Entry {found.seq}" if found.seq else f"The {found.place}"
     detail = found.detail if len(found.detail) < 600 else found.detail[:600] + "…"
     message = f"{where} disagrees ({found.what}): {detail}. {report.entries} entries before it are confirmed."
     more = _document(game, proof) if proof is not None else {"game": game, "confirmed": False, **plain(report)}

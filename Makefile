@@ -10,7 +10,7 @@ PYTHON ?=
 # Processes that share the tests.
 WORKERS ?= 2
 # The port of `make run`.
-PORT := 8642
+PORT ?= 8642
 # Random games of `make fuzz`, by the second edition and as many by other books and mixtures.
 GAMES ?= 1000
 # Kills of `make kills`.

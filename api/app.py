@@ -16,11 +16,13 @@ import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api import errors
 from api.desk import Desk
+from api.listening import MOST_STREAMS, Tally
 from api.openapi import document
 from api.readiness import Limits
 from api.routes import (
@@ -64,6 +66,7 @@ def create_app(
     *,
     heartbeat_seconds: float = ledger.HEARTBEAT_SECONDS,
     limits: Limits = Limits(),  # noqa: B008 - frozen
+    streams: int = MOST_STREAMS,
 ) -> FastAPI:
     """The whole HTTP interface of a desk."""
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
@@ -71,6 +74,7 @@ def create_app(
     app.state.watch = Watch(desk.store)
     app.state.heartbeat_seconds = heartbeat_seconds
     app.state.limits = limits
+    app.state.streams = Tally(streams)
     for prefix, routers in GROUPS:
         for router in routers:
             app.include_router(router, prefix=prefix)
@@ -133,6 +137,8 @@ class Frame:
         with structlog.contextvars.bound_contextvars(correlation=correlation):
             try:
                 await self.app(asked, receive, tagged)
+            except ClientDisconnect:
+                status = status or 499  # nobody is there to be answered; the number is the one that proxies write down
             except Exception as error:  # noqa: BLE001 - whatever it is, it gets an answer and a line
                 if not done:
                     _tell_unexpected(error)

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,11 @@ import msgspec
 import uvicorn
 
 from api.desk import Desk
+from api.listening import SHORTAGES, Limits, Listener, configuration, fitting, raise_descriptors
 from api.quota import MOST_FORKS
 from api.tokens import OPERATOR_FILE, Tokens, operator_token
 from events.durability import SETTING, Promise
-from events.embedded import ROLES, DirectoryInUse, Embedded, EmbeddedError, Role
+from events.embedded import ROLES, DirectoryInUse, Embedded, EmbeddedError, External, Role
 from events.heads import Heads
 from events.limits import Quotas
 from events.losses import Loss
@@ -35,7 +36,7 @@ from events.store import Store, connect
 from worker.jobs import make_bell
 from worker.log import logger
 from worker.remembering import promised, remembering
-from worker.settings import Settings
+from worker.settings import Settings, setting
 
 SERVER_FILE = "server.json"
 GRACE_SECONDS = 10.0
@@ -152,10 +153,19 @@ class Server:
         name: str = "",
         forks: int = MOST_FORKS,
         quotas: Quotas = Quotas(),  # noqa: B008 - frozen
+        store_url: str = "",
+        queue_url: str = "",
+        limits: Limits = Limits(),  # noqa: B008 - frozen
     ) -> None:
         self.directory = directory.absolute()
         self.quotas = quotas
-        self.stores = Embedded(self.directory, most_bytes=quotas.store_bytes)
+        self.is_external = bool(store_url)
+        self.stores = (
+            External(self.directory, store_url, queue_url or store_url)
+            if store_url
+            else Embedded(self.directory, most_bytes=quotas.store_bytes)
+        )
+        self.limits = self.wished = limits
         self.host = host
         self.port = port
         self.log = log
@@ -163,7 +173,7 @@ class Server:
         self.workers: list[Worker] = []
         self.name = name
         self.forks = forks
-        self._app = app or _application
+        self._app = app or (lambda desk: _application(desk, self.limits.streams))
         self._socket: socket.socket | None = None
         self._http: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
@@ -188,8 +198,10 @@ class Server:
 
     def start(self) -> None:
         """Raises EmbeddedError with a sentence for the operator; then nothing is left running."""
+        self.limits = fitting(self.wished, raise_descriptors())
         self._own()
         try:
+            self._ask_for_stores()
             operator_token(self.directory)
             Signer.of_directory(self.directory, self.name)
             self._socket = _listening(self.host, self.port)
@@ -210,6 +222,16 @@ class Server:
         except BaseException:
             self.stop()
             raise
+
+    def _ask_for_stores(self) -> None:
+        """Raises StoreAway when stores by URL do not answer: a start is not begun without them."""
+        if self.is_external:
+            for url in (self.stores.store_url, self.stores.queue_url):
+                store = Store.connect(url)
+                try:
+                    store.ping()
+                finally:
+                    store.client.close()
 
     def _own(self) -> None:
         """Own the directory. A command at work in it is waited for, another server is not."""
@@ -241,13 +263,8 @@ class Server:
         return Desk(store, tokens, bell, signer=signer, most_forks=self.forks, quotas=quotas, room=room)
 
     def _listen(self) -> None:
-        config = uvicorn.Config(
-            self._app(self.desk(self.quotas)),
-            log_config=None,
-            access_log=False,
-            log_level="warning",
-            timeout_graceful_shutdown=int(GRACE_SECONDS / 2),
-        )
+        application = self._app(self.desk(self.quotas))
+        config = configuration(application, self.limits, grace_seconds=int(GRACE_SECONDS / 2))
         self._http = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._serve, name="http", daemon=True)
         self._thread.start()
@@ -270,14 +287,22 @@ class Server:
         draft.replace(path)
 
     def look(self) -> None:
-        """Start again whatever has died or hangs. Raises EmbeddedError when HTTP has ended."""
-        tended = self.stores.tend()
-        for role in tended.started:
-            logger().warning("store-started", role=role)
-        for problem in tended.problems:
-            logger().error("store-in-trouble", problem=problem)
-        for worker in self.workers:
-            worker.see_to_it()
+        """Start again whatever has died or hangs. Raises EmbeddedError when HTTP has ended.
+
+        A want of descriptors or memory passes; what it kept from being started is started by a later look.
+        """
+        try:
+            tended = self.stores.tend()
+            for role in tended.started:
+                logger().warning("store-started", role=role)
+            for problem in tended.problems:
+                logger().error("store-in-trouble", problem=problem)
+            for worker in self.workers:
+                worker.see_to_it()
+        except OSError as error:
+            if self._thread is None or error.errno not in SHORTAGES:
+                raise
+            logger().warning("cannot-start-now", error=error.strerror)
         if self._thread is not None and not self._thread.is_alive():
             raise EmbeddedError(f"HTTP has ended: {self._failed or 'see the log'}.")
 
@@ -306,17 +331,26 @@ class Server:
 
     def pids(self) -> dict[str, int]:
         """Every process of this server, by name."""
-        found: dict[str, int] = {role: self.stores.pid(role) for role in ROLES}
+        found: dict[str, int] = {} if self.is_external else {role: self.stores.pid(role) for role in ROLES}
         found |= {f"worker-{one.number}": one.process.pid for one in self.workers if one.process is not None}
         return found
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def limits(environment: Mapping[str, str] | None = None) -> Limits:
+    """The limits of HTTP as the environment has them."""
+    names = ("head_seconds", "body_seconds", "idle_seconds", "write_seconds")
+    counts = ("connections", "address_connections", "streams")
+    given = {name: setting(f"ROOKERY_{name.upper()}", environment) for name in (*names, *counts)}
+    return Limits(**given, proxies=setting("ROOKERY_TRUSTED_PROXIES", environment))
+
+
+def _listening(host: str, port: int) -> Listener:
     """A socket bound to the address, so that a taken port is told before anything else begins."""
-    listener: socket.socket | None = None
+    listener: Listener | None = None
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listener = socket.socket(family, kind, protocol)
+        listener = Listener(family, kind, protocol)
+        listener.keep_a_spare()
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
         listener.listen(128)
@@ -332,7 +366,7 @@ def _listening(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _application(desk: Desk) -> Any:
+def _application(desk: Desk, streams: int) -> Any:
     from api.app import create_app
 
-    return create_app(desk)
+    return create_app(desk, streams=streams)

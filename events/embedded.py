@@ -462,6 +462,26 @@ class Embedded:
             os.close(lock)
 
 
+class External(Embedded):
+    """Servers that somebody else looks after, named by URL: a data directory is owned, nothing is started or ended."""
+
+    def __init__(self, directory: Path, store_url: str, queue_url: str) -> None:
+        super().__init__(directory)
+        self._urls = {"store": store_url, "queue": queue_url}
+
+    def revive(self) -> tuple[Role, ...]:
+        return ()
+
+    def tend(self) -> Tended:
+        return Tended((), ())
+
+    def stop(self) -> None:
+        self._disown()
+
+    def detach(self) -> None:
+        self._disown()
+
+
 def find(directory: Path | str | None = None) -> tuple[str, str] | None:
     """The URLs of store and queue of a running Rookery on this directory, if there is one. Owns nothing."""
     root = Path(directory or data_directory()).absolute()

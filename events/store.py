@@ -29,6 +29,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, ParamSpec, Protocol, TypeVar
+from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 import redis
@@ -187,12 +188,72 @@ def translated(method: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
+STORE_SCHEMES = "redis://, rediss://, unix:// or cluster://"
+_WORDS = {
+    "db": r"\d{1,5}",
+    "username": r".+",
+    "password": r".+",
+    "client_name": r"[!-~]+",
+    "ssl_cert_reqs": r"none|optional|required",
+    "ssl_check_hostname": r"(?i:true|false|yes|no|0|1)",
+    "ssl_ca_certs": r".+",
+    "ssl_certfile": r".+",
+    "ssl_keyfile": r".+",
+}
+"""What may stand behind the question mark of a store's URL, and how it looks."""
+
+
+class BadStoreUrl(ValueError):
+    """A URL that names no store. The text tells what is wrong with it and never the URL, which may hold a password."""
+
+
+def check_url(url: str) -> None:
+    """Raise :class:`BadStoreUrl` unless a client can be made of a URL. Nothing is sent."""
+    scheme, mark, rest = url.partition("://")
+    if not mark or f"{scheme}://" not in re.split(r", | or ", STORE_SCHEMES):
+        raise BadStoreUrl(f"This is not the URL of a store: one begins with {STORE_SCHEMES}.")
+    if not url.isprintable() or " " in url:
+        raise BadStoreUrl("The URL of a store holds a space or a control character; write it as %20 and so on.")
+    try:
+        parts = urlsplit(url)
+        port, host = parts.port, parts.hostname
+    except ValueError as error:
+        raise BadStoreUrl("The URL of a store has a host or a port that cannot be read.") from error
+    if parts.fragment or "#" in rest:
+        raise BadStoreUrl("The URL of a store holds a #; in a password it is written %23.")
+    _check_place(scheme, host, port, parts.path)
+    if re.search(r"%(?![0-9A-Fa-f]{2})", rest):
+        raise BadStoreUrl("The URL of a store holds a % that begins no %XX; in a password it is written %25.")
+    for word, value in parse_qsl(parts.query, keep_blank_values=True):
+        if word not in _WORDS or (word.startswith("ssl") and scheme not in ("rediss",)):
+            allowed = ", ".join(one for one in _WORDS if scheme == "rediss" or not one.startswith("ssl"))
+            raise BadStoreUrl(f"The URL of a store knows no {word[:40]!r}; behind the ? may stand {allowed}.")
+        if not re.fullmatch(_WORDS[word], value):
+            raise BadStoreUrl(f"The URL of a store has a value of {word!r} that cannot be used.")
+
+
+def _check_place(scheme: str, host: str | None, port: int | None, path: str) -> None:
+    if scheme == "unix":
+        if not path.strip("/"):
+            raise BadStoreUrl("A unix:// URL names the path of a socket: unix:///run/valkey.sock.")
+        return
+    if not host:
+        raise BadStoreUrl(f"The URL of a store names a host: {scheme}://host:6379.")
+    if port == 0:
+        raise BadStoreUrl("The URL of a store has port 0, where nobody listens.")
+    if not re.fullmatch(r"/?(\d{1,5})?", path):
+        raise BadStoreUrl("Behind the host of a store's URL stands the number of a database, or nothing.")
+    if scheme == "cluster" and path.strip("/0"):
+        raise BadStoreUrl("A cluster has database 0 only.")
+
+
 def connect(url: str, *, patience_seconds: float = 2.0, answer_seconds: float | None = None) -> Any:
     """A client for a server by URL: redis://, rediss://, unix://, or cluster://host:port for a cluster.
 
     A call on a connection that broke is made again; one that a hanging server does not answer is not, since the next
     would hang as long. Whether it was done is not known then, so whoever asked repeats it under the same key.
     """
+    check_url(url)
     patience = ANSWER_SECONDS if answer_seconds is None else answer_seconds
     options: dict[str, Any] = {"protocol": 2, "socket_timeout": patience, "socket_connect_timeout": min(5, patience)}
     if url.startswith("cluster://"):

@@ -24,6 +24,7 @@ from worker import jobs, log, pulse
 from worker.adjudicate import Warm
 from worker.remembering import promised, remembering
 from worker.session import sweep
+from worker.settings import BadSetting, check, setting
 from worker.sharing import see_to_shared
 
 RQ_MARGIN = 15
@@ -125,8 +126,13 @@ def end_with_parent() -> None:
 
 def main() -> None:
     _stop_on_signals()
-    log.configure(os.environ.get("ROOKERY_LOG", "info"))
-    if os.environ.get("ROOKERY_TIED"):
+    try:
+        check()
+    except BadSetting as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)
+    log.configure(setting("ROOKERY_LOG") or "info")
+    if setting("ROOKERY_TIED"):
         threading.Thread(target=end_with_parent, daemon=True, name="parent").start()
     log.logger().info("worker-started", pid=os.getpid())
     try:

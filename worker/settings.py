@@ -1,27 +1,168 @@
-"""What a worker process is told by its environment.
+"""Every setting that comes from the environment: one table, read in one place.
 
-ROOKERY_STORE   URL of the server with the record
-ROOKERY_QUEUE   URL of the server with RQ's keys; the same one when it is left out
-ROOKERY_RULES   the games it knows, "module:attribute" separated by commas
-ROOKERY_BELLS   how many sessions may work side by side (1)
-ROOKERY_LOG     what is logged: debug, info, warning, error (info)
-ROOKERY_DATA    the data directory: where it remembers what it has acknowledged (nowhere)
-ROOKERY_STORE_MAY  what is allowed of a store that is not durable: lags, forgets or unknown (nothing)
-ROOKERY_TIED    set by a parent that holds our standard input open: end when it is closed
+A value that cannot be used ends a command before it has done anything, in a sentence with the variable, the value
+(unless it may hold a secret) and what is possible.
 """
 
 from __future__ import annotations
 
 import importlib
+import ipaddress
+import math
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import msgspec
 
 from events import durability
+from events.limits import Quotas, variable
 from events.ruling import Judge
+from events.store import check_url
 
 DEFAULT_RULES = "domain.thrones.ruleset:THRONES"
+
+
+LEVELS = ("debug", "info", "warning", "error", "critical")
+
+
+class Setting(msgspec.Struct, frozen=True):
+    """A variable of the environment. ``read`` raises ValueError for what it cannot take."""
+
+    name: str
+    default: str
+    read: Callable[[str], Any]
+    possible: str
+    says: str
+    is_secret: bool = False
+
+
+class BadSetting(ValueError):
+    """A variable with a value that cannot be used. The text is a sentence for the operator."""
+
+    def __init__(self, setting: Setting, value: str, why: str = "") -> None:
+        said = "has a value" if setting.is_secret else f"is {value[:80]!r}, a value"
+        because = f" {why}" if why else ""
+        super().__init__(f"{setting.name} {said} that cannot be used:{because} it takes {setting.possible}.")
+
+
+def _number(least: int, most: int) -> tuple[Callable[[str], int], str]:
+    def read(text: str) -> int:
+        if not re.fullmatch(r"[0-9]{1,15}", text) or not least <= int(text) <= most:
+            raise ValueError
+        return int(text)
+
+    return read, f"a whole number from {least} to {most}"
+
+
+def _seconds(least: float, most: float) -> tuple[Callable[[str], float], str]:
+    def read(text: str) -> float:
+        value = float(text)
+        if not math.isfinite(value) or not least <= value <= most:
+            raise ValueError
+        return value
+
+    return read, f"seconds from {least:g} to {most:g}"
+
+
+def _level(text: str) -> str:
+    if text.lower() not in LEVELS:
+        raise ValueError
+    return text.lower()
+
+
+def _url(text: str) -> str:
+    if text:
+        check_url(text)
+    return text
+
+
+def _rules(text: str) -> tuple[str, ...]:
+    places = tuple(text.split(","))
+    if not all(re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", place) for place in places):
+        raise ValueError
+    return places
+
+
+def _networks(text: str) -> tuple[Any, ...]:
+    return tuple(ipaddress.ip_network(one.strip()) for one in text.split(",") if one.strip())
+
+
+_URL = "a URL such as redis://host:6379, rediss://, unix:///path or cluster://host:6379"
+
+SETTINGS: dict[str, Setting] = {
+    one.name: one
+    for one in (
+        Setting("ROOKERY_DATA", "", str, "a path", "the data directory; empty: ~/.local/share/rookery"),
+        Setting("ROOKERY_STORE", "", _url, _URL, "the server with the record; empty: an embedded one", is_secret=True),
+        Setting(
+            "ROOKERY_QUEUE", "", _url, _URL, "the server with the queue; empty: that of the record", is_secret=True
+        ),
+        Setting(
+            durability.SETTING,
+            "",
+            durability.allowed,
+            "lags, forgets or unknown",
+            "what a store may be that is not durable",
+        ),
+        Setting("ROOKERY_RULES", DEFAULT_RULES, _rules, "module:attribute, more of them with commas", "games it knows"),
+        Setting("ROOKERY_LOG", "", _level, ", ".join(LEVELS), "what is logged; up: warning, worker: info, else error"),
+        Setting("ROOKERY_DEBUG", "", str, "anything", "show where in the program a mistake of ours is"),
+        Setting(
+            "ROOKERY_TIED", "", str, "anything", "set by a parent that holds standard input: end when it is closed"
+        ),
+        Setting("ROOKERY_BELLS", "1", *_number(1, 64), "sessions that may work side by side"),
+        Setting("ROOKERY_FORKS", "20", *_number(0, 999_999_999), "forks of a game that a seat may make"),
+        Setting("ROOKERY_LINGER_SECONDS", "5", *_seconds(0, 3600), "how long a session waits for more work"),
+        Setting("ROOKERY_LONGEST_SECONDS", "60", *_seconds(0.1, 86_400), "after which a session hands over"),
+        Setting("ROOKERY_LEASE_SECONDS", "10", *_seconds(0.1, 3600), "how long a game is its worker's without a sign"),
+        Setting("ROOKERY_WATCH_SECONDS", "10", *_seconds(0.1, 3600), "after which a bell without a session rings anew"),
+        Setting("ROOKERY_SWEEP_SECONDS", "5", *_seconds(0.1, 3600), "between looks for what a crash left behind"),
+        Setting("ROOKERY_HEAD_SECONDS", "10", *_seconds(0.1, 3600), "for the head of a request, from its first byte"),
+        Setting("ROOKERY_BODY_SECONDS", "30", *_seconds(0.1, 3600), "for a body that comes slower than 1 kB/s"),
+        Setting("ROOKERY_IDLE_SECONDS", "5", *_seconds(0.1, 3600), "for a connection between requests"),
+        Setting("ROOKERY_WRITE_SECONDS", "30", *_seconds(0.1, 3600), "for a client that takes less than 1 kB/s"),
+        Setting("ROOKERY_CONNECTIONS", "1000", *_number(16, 60_000), "connections at once, as descriptors allow"),
+        Setting("ROOKERY_ADDRESS_CONNECTIONS", "100", *_number(1, 60_000), "of these from an address, or IPv6 /64"),
+        Setting("ROOKERY_STREAMS", "16", *_number(0, 60_000), "event streams of a token, or of an address without"),
+        Setting(
+            "ROOKERY_TRUSTED_PROXIES",
+            "",
+            _networks,
+            "addresses or networks such as 127.0.0.1,10.0.0.0/8",
+            "proxies whose X-Forwarded-For is believed",
+        ),
+    )
+}
+SETTINGS |= {
+    variable(field): Setting(
+        variable(field), str(default), *_number(0, 10**15 - 1), "a quota; docs/limits.md tells of it"
+    )
+    for field, default in msgspec.to_builtins(Quotas()).items()
+}
+
+
+def setting(name: str, environment: Mapping[str, str] | None = None) -> Any:
+    """The value of a variable, or its default. Raises BadSetting. An empty variable is one that is not set."""
+    declared = SETTINGS[name]
+    given = (os.environ if environment is None else environment).get(name) or ""
+    if not given and not declared.default:
+        return declared.read("") if declared.read in (_url, _networks, str) else ""
+    try:
+        return declared.read(given or declared.default)
+    except ValueError as error:
+        why = str(error) if declared.read is _url else ""
+        raise BadSetting(declared, given, why) from None
+
+
+def check(environment: Mapping[str, str] | None = None) -> None:
+    """Raise BadSetting for the first variable that cannot be used."""
+    for name in SETTINGS:
+        setting(name, environment)
+
+
+_SECONDS = ("linger_seconds", "longest_seconds", "lease_seconds", "watch_seconds", "sweep_seconds")
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,23 +180,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Settings:
-        """Read the variables above, and ``ROOKERY_LINGER_SECONDS`` and so on for the rest."""
-        given: dict[str, object] = {}
-        for field in ("linger_seconds", "longest_seconds", "lease_seconds", "watch_seconds", "sweep_seconds"):
-            if f"ROOKERY_{field.upper()}" in environment:
-                given[field] = float(environment[f"ROOKERY_{field.upper()}"])
-        store_url = environment["ROOKERY_STORE"]
-        return msgspec.convert(
-            {
-                "store_url": store_url,
-                "queue_url": environment.get("ROOKERY_QUEUE", store_url),
-                "rules": tuple(environment.get("ROOKERY_RULES", DEFAULT_RULES).split(",")),
-                "bells": int(environment.get("ROOKERY_BELLS", "1")),
-                "data": environment.get("ROOKERY_DATA", ""),
-                "store_may": durability.allowed(environment.get(durability.SETTING, "")),
-                **given,
-            },
-            cls,
+        """What a worker is told. Raises BadSetting."""
+        store_url = setting("ROOKERY_STORE", environment)
+        if not store_url:
+            raise BadSetting(SETTINGS["ROOKERY_STORE"], "", "A worker needs a store;")
+        return cls(
+            store_url=store_url,
+            queue_url=setting("ROOKERY_QUEUE", environment) or store_url,
+            rules=setting("ROOKERY_RULES", environment),
+            data=setting("ROOKERY_DATA", environment),
+            store_may=setting(durability.SETTING, environment),
+            bells=setting("ROOKERY_BELLS", environment),
+            **{field: setting(f"ROOKERY_{field.upper()}", environment) for field in _SECONDS},
         )
 
     def environment(self) -> dict[str, str]:
@@ -68,7 +204,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "ROOKERY_DATA": self.data,
             durability.SETTING: self.store_may,
         }
-        for field in ("linger_seconds", "longest_seconds", "lease_seconds", "watch_seconds", "sweep_seconds"):
+        for field in _SECONDS:
             told[f"ROOKERY_{field.upper()}"] = str(getattr(self, field))
         return told
 

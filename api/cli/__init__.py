@@ -15,6 +15,7 @@ from api.cli.common import BUG, INTERRUPTED, USAGE, Failure, Out, failure
 from domain.kernel.printing import printable
 from domain.thrones.behaviour import ENGINE
 from worker import log
+from worker.settings import BadSetting, check, setting
 
 HELP = """Rookery adjudicates A Game of Thrones: The Board Game, played by letter.
 
@@ -102,7 +103,11 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run one command; its exit code."""
-    log.configure(os.environ.get("ROOKERY_LOG", "error"))
+    try:
+        check()
+    except BadSetting as error:
+        return _tell(Failure(USAGE, "bad-setting", str(error)), arguments)
+    log.configure(setting("ROOKERY_LOG") or "error")
     try:
         code = app(args=arguments, prog_name="rookery", standalone_mode=False)
         return code if isinstance(code, int) else 0
@@ -130,6 +135,6 @@ def _tell(failed: Failure, arguments: list[str]) -> int:
     out = Out("--json" in arguments)
     out.errors.print(printable(str(failed)), style="red" if out.errors.is_terminal else "")
     out.document({"error": failed.code, "message": str(failed), **failed.details})
-    if failed.exit_code == BUG and os.environ.get("ROOKERY_DEBUG"):
+    if failed.exit_code == BUG and setting("ROOKERY_DEBUG"):
         traceback.print_exc()
     return failed.exit_code

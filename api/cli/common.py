@@ -46,13 +46,13 @@ from events.errors import (
 )
 from events.heads import HeadsUnusable
 from events.losses import NotHeld
+from events.store import STORE_SCHEMES, BadStoreUrl
+from worker.settings import BadSetting
 
 DISAGREES, USAGE, REFUSED, AWAY = 1, 2, 3, 4
 """Exit codes: two things do not agree; wrong usage; the rules or the server refuse; the store is away."""
 
 BUG, INTERRUPTED = 70, 130
-
-SCHEMES = "redis://, rediss://, unix:// or cluster://"
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Data = Annotated[
@@ -61,7 +61,7 @@ Data = Annotated[
 StoreUrl = Annotated[
     str,
     typer.Option(
-        "--store", envvar="ROOKERY_STORE", help=f"URL of a store to use instead of a data directory: {SCHEMES}."
+        "--store", envvar="ROOKERY_STORE", help=f"URL of a store to use instead of a data directory: {STORE_SCHEMES}."
     ),
 ]
 QueueUrl = Annotated[
@@ -125,6 +125,8 @@ def failure(error: Exception) -> Failure:
             return Failure(REFUSED, _word(error), str(error))
         case PortTaken() | BadAddress():
             return Failure(USAGE, _word(error), str(error))
+        case BadSetting() | BadStoreUrl():
+            return usage(str(error))
         case GameHeld():
             return Failure(REFUSED, "game-held", f"{error} `rookery doctor` tells what is missing.", game=error.game)
         case StoreAway() | StoreRefuses() | EmbeddedError() | StoreForgets() | HeadsUnusable():

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from api.cli.common import AWAY, REFUSED, SCHEMES, Failure, usage
+from api.cli.common import AWAY, REFUSED, Failure, usage
 from api.desk import Desk
 from api.serve import running
 from api.tokens import Caller, Tokens, operator_token
@@ -23,7 +23,7 @@ from events.envelope import Receipt, Stored
 from events.errors import StoreAway
 from events.heads import Heads
 from events.notes import Signer
-from events.store import Store, connect
+from events.store import BadStoreUrl, Store, connect
 from worker.adjudicate import LEASE_SECONDS, adjudicate
 from worker.jobs import make_bell
 from worker.settings import judges
@@ -191,8 +191,8 @@ def _by_url(store_url: str, queue_url: str = "") -> Place:
     try:
         store = Store.connect(store_url)
         bell = make_bell(connect(queue_url or store_url, patience_seconds=0.5))
-    except ValueError as error:
-        raise usage(not_a_store(store_url, queue_url, error)) from error
+    except BadStoreUrl as error:
+        raise usage(str(error)) from error
     store.ping()
     return Place(
         Desk(store, Tokens(store), bell),
@@ -201,14 +201,6 @@ def _by_url(store_url: str, queue_url: str = "") -> Place:
         queue_url=queue_url or store_url,
         data=None,
     )
-
-
-def not_a_store(store_url: str, queue_url: str, error: ValueError) -> str:
-    """Which of the URLs is none, and why."""
-    for url, what in ((store_url, "a store"), (queue_url, "a queue's server")):
-        if url and not url.startswith(("redis://", "rediss://", "unix://", "cluster://")):
-            return f"{url!r} is not the URL of {what}: one begins with {SCHEMES}."
-    return f"{store_url!r} is not the URL of a store: {str(error).rstrip('.')}."
 
 
 def _own_or_find(directory: Path) -> Embedded | tuple[str, str]:

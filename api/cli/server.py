@@ -8,17 +8,16 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from api.cli.common import AWAY, Data, Failure, Json, Out, QueueUrl, StoreUrl, usage
-from api.cli.place import not_a_store
 from api.cli.play import told
 from api.cli.read import ending, picture
 from api.example import EXAMPLE, Example, NotAnExample, Player, read
 from api.quota import MOST_FORKS
-from api.serve import Server
+from api.serve import Server, limits
 from api.tokens import PUBLIC
 from domain.thrones.prose import Prose
 from events.durability import ask, check
@@ -27,7 +26,7 @@ from events.envelope import Receipt, Stored
 from events.limits import Quotas
 from events.store import Store
 from worker import log, run
-from worker.settings import Settings
+from worker.settings import Settings, setting
 
 PORT = 8642
 LAST_RULINGS = 5
@@ -39,6 +38,8 @@ class Interrupted(Exception):
 
 def up(
     data: Data = "",
+    store: StoreUrl = "",
+    queue: QueueUrl = "",
     port: Annotated[int, typer.Option(help="The port of HTTP; 0 takes any free one.", min=0, max=65535)] = PORT,
     host: Annotated[str, typer.Option(help="The address of HTTP.")] = "127.0.0.1",
     workers: Annotated[int, typer.Option(help="Worker processes.", min=1, max=64)] = 1,
@@ -52,17 +53,27 @@ def up(
     example: Annotated[bool, typer.Option("--example", help="Play the example game first.")] = False,
     json: Json = False,
 ) -> None:
-    """Start everything on this machine: stores, workers, HTTP. Ctrl-C ends it."""
+    """Start everything on this machine: stores (unless one is named), workers, HTTP. Ctrl-C ends it."""
     out = Out(json)
-    level = os.environ.get("ROOKERY_LOG", "warning")
+    level = setting("ROOKERY_LOG") or "warning"
     log.configure(level)
     recorded = _recorded() if example else None
     directory = Path(data).absolute() if data else data_directory().absolute()
-    try:
-        quotas = Quotas.from_environment()
-    except ValueError as error:
-        raise usage(f"The quotas cannot be used: {error}.") from error
-    server = Server(directory, host=host, port=port, workers=workers, log=level, name=name, forks=forks, quotas=quotas)
+    if queue and not store:
+        raise usage("ROOKERY_QUEUE and --queue go with a store by URL: name that, too, by ROOKERY_STORE or --store.")
+    server = Server(
+        directory,
+        host=host,
+        port=port,
+        workers=workers,
+        log=level,
+        name=name,
+        forks=forks,
+        quotas=Quotas.from_environment(),
+        store_url=store,
+        queue_url=queue,
+        limits=limits(),
+    )
     with _told_to_stop() as stop:
         server.start()
         try:
@@ -86,6 +97,13 @@ def _greet(out: Out, server: Server) -> None:
         out.say(f"An earlier server was killed and left its {names} running: taken over, nothing is lost.")
     out.say(f"Rookery listens at {server.url}", style="bold")
     out.say(f"Data: {server.directory}")
+    if server.is_external:
+        out.say(
+            "The record is in the store that ROOKERY_STORE or --store names; no embedded server runs. Here: the key,"
+        )
+        out.say(f"the operator's token, {len(server.workers)} worker(s) and HTTP.")
+    if server.limits.connections < server.wished.connections:
+        out.say(f"This process may have few open files: it takes {server.limits.connections} connections at once.")
     out.say(f"Operator's token: {server.operator_file}")
     if server.promise is not None:
         out.say(server.promise.sentence, style="" if server.promise.keeps == "durable" else "bold")
@@ -216,20 +234,11 @@ def worker(
     urls = (store, queue or store) if store else find(Path(data) if data else data_directory())
     if urls is None:
         raise Failure(AWAY, "no-server", "No server runs in the data directory. Start one, or name a store by --store.")
-    try:
-        for url in urls:
-            Store.connect(url)
-    except ValueError as error:
-        raise usage(not_a_store(*urls, error)) from error
-    try:
-        record = Store.connect(urls[0])
-        record.ping()
-        Store.connect(urls[1]).ping()
-        own = {} if store and not data else {"ROOKERY_DATA": str(Path(data) if data else data_directory())}
-        base: dict[str, Any] = {**os.environ, **own, "ROOKERY_STORE": urls[0], "ROOKERY_QUEUE": urls[1]}
-        settings = Settings.from_environment({**base, "ROOKERY_BELLS": str(bells)})
-    except ValueError as error:
-        raise usage(f"The worker's settings cannot be used: {error}.") from error
-    check(ask(record), settings.store_may)
+    for url in urls:
+        Store.connect(url).ping()
+    own = {} if store and not data else {"ROOKERY_DATA": str(Path(data) if data else data_directory())}
+    told = {"ROOKERY_STORE": urls[0], "ROOKERY_QUEUE": urls[1], "ROOKERY_BELLS": str(bells)}
+    settings = Settings.from_environment({**os.environ, **own, **told})
+    check(ask(Store.connect(urls[0])), settings.store_may)
     os.environ.update(settings.environment())
     run.main()

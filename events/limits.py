@@ -7,9 +7,6 @@ the whole table, with reasons.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
-
 import msgspec
 
 from events.envelope import Cause
@@ -94,27 +91,8 @@ class Quotas(msgspec.Struct, frozen=True, kw_only=True):
     disk_reserve_bytes: int = 256 * MIB
     """Free space of the embedded store's disk below which guests are refused."""
 
-    @classmethod
-    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Quotas:
-        """``ROOKERY_SEAT_PER_HOUR`` and so on. Raises ValueError with a sentence."""
-        return cls(
-            **{field: _number(environment, field) for field in cls.__struct_fields__ if variable(field) in environment}
-        )
-
     def seat(self) -> Allowance:
         return Allowance(self.seat_per_hour, self.seat_unruled, self.game_bytes)
 
     def acts(self) -> Allowance:
         return Allowance(self.acts_per_hour, self.acts_unruled, self.game_bytes, 1.25)
-
-
-def variable(field: str) -> str:
-    """The environment variable of a setting."""
-    return f"ROOKERY_{field.upper()}"
-
-
-def _number(environment: Mapping[str, str], field: str) -> int:
-    given = environment[variable(field)].strip()
-    if not (given.isascii() and given.isdecimal() and len(given) < 16):
-        raise ValueError(f"{variable(field)} is a whole number, zero for no limit, and not {given[:40]!r}")
-    return int(given)

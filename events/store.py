@@ -29,7 +29,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, ParamSpec, Protocol, TypeVar
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import msgspec
 import redis
@@ -180,7 +180,7 @@ def translated(method: Callable[P, R]) -> Callable[P, R]:
             return method(*args, **kwargs)
         except redis.exceptions.TimeoutError as error:
             raise StoreAway(f"nothing came back in {ANSWER_SECONDS:g} seconds, and what it did is not known") from error
-        except (redis.exceptions.ConnectionError, OSError) as error:
+        except (redis.exceptions.ConnectionError, redis.exceptions.RedisClusterException, OSError) as error:
             raise StoreAway(str(error)) from error
         except redis.exceptions.RedisError as error:
             raise StoreRefuses(str(error)) from error
@@ -201,6 +201,7 @@ _WORDS = {
     "ssl_keyfile": r".+",
 }
 """What may stand behind the question mark of a store's URL, and how it looks."""
+_FILES = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
 
 
 class BadStoreUrl(ValueError):
@@ -217,6 +218,7 @@ def check_url(url: str) -> None:
     try:
         parts = urlsplit(url)
         port, host = parts.port, parts.hostname
+        (host or "").encode("idna")
     except ValueError as error:
         raise BadStoreUrl("The URL of a store has a host or a port that cannot be read.") from error
     if parts.fragment or "#" in rest:
@@ -224,17 +226,31 @@ def check_url(url: str) -> None:
     _check_place(scheme, host, port, parts.path)
     if re.search(r"%(?![0-9A-Fa-f]{2})", rest):
         raise BadStoreUrl("The URL of a store holds a % that begins no %XX; in a password it is written %25.")
+    try:
+        unquote(rest, errors="strict")
+    except UnicodeDecodeError as error:
+        raise BadStoreUrl("The URL of a store has %XX that are no UTF-8.") from error
+    words = [one for one in _WORDS if scheme == "rediss" or not one.startswith("ssl")]
+    if scheme == "cluster":
+        words.remove("db")
+    seen = set()
     for word, value in parse_qsl(parts.query, keep_blank_values=True):
-        if word not in _WORDS or (word.startswith("ssl") and scheme not in ("rediss",)):
-            allowed = ", ".join(one for one in _WORDS if scheme == "rediss" or not one.startswith("ssl"))
-            raise BadStoreUrl(f"The URL of a store knows no {word[:40]!r}; behind the ? may stand {allowed}.")
+        if word not in words:
+            raise BadStoreUrl(
+                f"The URL of a store knows no {word[:40]!r}; behind the ? of this one may stand {', '.join(words)}."
+            )
+        if word in seen:
+            raise BadStoreUrl(f"The URL of a store says {word!r} twice.")
+        seen.add(word)
         if not re.fullmatch(_WORDS[word], value):
             raise BadStoreUrl(f"The URL of a store has a value of {word!r} that cannot be used.")
+        if word in _FILES and not os.access(value, os.R_OK):
+            raise BadStoreUrl(f"The URL of a store names a file in {word!r} that cannot be read.")
 
 
 def _check_place(scheme: str, host: str | None, port: int | None, path: str) -> None:
     if scheme == "unix":
-        if not path.strip("/"):
+        if host or not path.strip("/"):
             raise BadStoreUrl("A unix:// URL names the path of a socket: unix:///run/valkey.sock.")
         return
     if not host:
@@ -257,7 +273,10 @@ def connect(url: str, *, patience_seconds: float = 2.0, answer_seconds: float | 
     patience = ANSWER_SECONDS if answer_seconds is None else answer_seconds
     options: dict[str, Any] = {"protocol": 2, "socket_timeout": patience, "socket_connect_timeout": min(5, patience)}
     if url.startswith("cluster://"):
-        return redis.RedisCluster.from_url("redis://" + url.removeprefix("cluster://"), **options)
+        try:
+            return redis.RedisCluster.from_url("redis://" + url.removeprefix("cluster://"), **options)
+        except redis.exceptions.RedisClusterException as error:
+            raise StoreAway("no node of the cluster does") from error
     tries = max(1, int(patience_seconds / 0.1))
     if url.startswith("unix://"):
         options.pop("socket_connect_timeout")

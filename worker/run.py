@@ -125,12 +125,16 @@ def end_with_parent() -> None:
 
 
 def main() -> None:
-    _stop_on_signals()
     try:
-        check()
+        _main()
     except BadSetting as error:
         print(error, file=sys.stderr)
         sys.exit(2)
+
+
+def _main() -> None:
+    _stop_on_signals()
+    check()
     log.configure(setting("ROOKERY_LOG") or "info")
     if setting("ROOKERY_TIED"):
         threading.Thread(target=end_with_parent, daemon=True, name="parent").start()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import ipaddress
-import math
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -17,7 +16,7 @@ from typing import Any
 import msgspec
 
 from events import durability
-from events.limits import Quotas, variable
+from events.limits import Quotas
 from events.ruling import Judge
 from events.store import check_url
 
@@ -43,8 +42,13 @@ class BadSetting(ValueError):
 
     def __init__(self, setting: Setting, value: str, why: str = "") -> None:
         said = "has a value" if setting.is_secret else f"is {value[:80]!r}, a value"
-        because = f" {why}" if why else ""
-        super().__init__(f"{setting.name} {said} that cannot be used:{because} it takes {setting.possible}.")
+        super().__init__(
+            f"{setting.name} {said} that cannot be used: {why.rstrip('.') or f'it takes {setting.possible}'}."
+        )
+
+
+def _variable(field: str) -> str:
+    return f"ROOKERY_{field.upper()}"
 
 
 def _number(least: int, most: int) -> tuple[Callable[[str], int], str]:
@@ -58,8 +62,10 @@ def _number(least: int, most: int) -> tuple[Callable[[str], int], str]:
 
 def _seconds(least: float, most: float) -> tuple[Callable[[str], float], str]:
     def read(text: str) -> float:
+        if not re.fullmatch(r"[0-9]{1,15}(\.[0-9]{1,15})?", text):
+            raise ValueError
         value = float(text)
-        if not math.isfinite(value) or not least <= value <= most:
+        if not least <= value <= most:
             raise ValueError
         return value
 
@@ -108,6 +114,7 @@ SETTINGS: dict[str, Setting] = {
         ),
         Setting("ROOKERY_RULES", DEFAULT_RULES, _rules, "module:attribute, more of them with commas", "games it knows"),
         Setting("ROOKERY_LOG", "", _level, ", ".join(LEVELS), "what is logged; up: warning, worker: info, else error"),
+        Setting("ROOKERY_BACKUP_TO", "", str, "a public key, or a file with it", "whom backups are encrypted to"),
         Setting("ROOKERY_DEBUG", "", str, "anything", "show where in the program a mistake of ours is"),
         Setting(
             "ROOKERY_TIED", "", str, "anything", "set by a parent that holds standard input: end when it is closed"
@@ -136,8 +143,8 @@ SETTINGS: dict[str, Setting] = {
     )
 }
 SETTINGS |= {
-    variable(field): Setting(
-        variable(field), str(default), *_number(0, 10**15 - 1), "a quota; docs/limits.md tells of it"
+    _variable(field): Setting(
+        _variable(field), str(default), *_number(0, 10**15 - 1), "a quota, 0 for none; docs/limits.md tells of it"
     )
     for field, default in msgspec.to_builtins(Quotas()).items()
 }
@@ -146,7 +153,7 @@ SETTINGS |= {
 def setting(name: str, environment: Mapping[str, str] | None = None) -> Any:
     """The value of a variable, or its default. Raises BadSetting. An empty variable is one that is not set."""
     declared = SETTINGS[name]
-    given = (os.environ if environment is None else environment).get(name) or ""
+    given = ((os.environ if environment is None else environment).get(name) or "").strip()
     if not given and not declared.default:
         return declared.read("") if declared.read in (_url, _networks, str) else ""
     try:
@@ -160,6 +167,11 @@ def check(environment: Mapping[str, str] | None = None) -> None:
     """Raise BadSetting for the first variable that cannot be used."""
     for name in SETTINGS:
         setting(name, environment)
+
+
+def quotas(environment: Mapping[str, str] | None = None) -> Quotas:
+    """What guests may fill. Raises BadSetting."""
+    return Quotas(**{field: setting(_variable(field), environment) for field in Quotas.__struct_fields__})
 
 
 _SECONDS = ("linger_seconds", "longest_seconds", "lease_seconds", "watch_seconds", "sweep_seconds")
@@ -183,7 +195,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         """What a worker is told. Raises BadSetting."""
         store_url = setting("ROOKERY_STORE", environment)
         if not store_url:
-            raise BadSetting(SETTINGS["ROOKERY_STORE"], "", "A worker needs a store;")
+            raise BadSetting(SETTINGS["ROOKERY_STORE"], "", "a worker needs a store, by its URL")
         return cls(
             store_url=store_url,
             queue_url=setting("ROOKERY_QUEUE", environment) or store_url,
@@ -191,7 +203,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             data=setting("ROOKERY_DATA", environment),
             store_may=setting(durability.SETTING, environment),
             bells=setting("ROOKERY_BELLS", environment),
-            **{field: setting(f"ROOKERY_{field.upper()}", environment) for field in _SECONDS},
+            **{field: setting(_variable(field), environment) for field in _SECONDS},
         )
 
     def environment(self) -> dict[str, str]:
@@ -205,15 +217,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             durability.SETTING: self.store_may,
         }
         for field in _SECONDS:
-            told[f"ROOKERY_{field.upper()}"] = str(getattr(self, field))
+            told[_variable(field)] = str(getattr(self, field))
         return told
 
 
 def judges(rules: tuple[str, ...] = (DEFAULT_RULES,)) -> dict[str, Judge]:
-    """The games a process knows, by the name of their rules."""
+    """The games a process knows, by the name of their rules. Raises BadSetting for what cannot be imported."""
     found = {}
     for place in rules:
         module, _, attribute = place.partition(":")
-        judge = Judge(getattr(importlib.import_module(module), attribute))
+        try:
+            judge = Judge(getattr(importlib.import_module(module), attribute))
+        except (ImportError, AttributeError) as error:
+            raise BadSetting(SETTINGS["ROOKERY_RULES"], place, f"there is nothing to import at {place[:80]}") from error
         found[judge.rules.name] = judge
     return found

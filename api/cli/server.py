@@ -23,10 +23,9 @@ from domain.thrones.prose import Prose
 from events.durability import ask, check
 from events.embedded import data_directory, find
 from events.envelope import Receipt, Stored
-from events.limits import Quotas
 from events.store import Store
 from worker import log, run
-from worker.settings import Settings, setting
+from worker.settings import Settings, judges, quotas, setting
 
 PORT = 8642
 LAST_RULINGS = 5
@@ -69,7 +68,7 @@ def up(
         log=level,
         name=name,
         forks=forks,
-        quotas=Quotas.from_environment(),
+        quotas=quotas(),
         store_url=store,
         queue_url=queue,
         limits=limits(),
@@ -239,6 +238,7 @@ def worker(
     own = {} if store and not data else {"ROOKERY_DATA": str(Path(data) if data else data_directory())}
     told = {"ROOKERY_STORE": urls[0], "ROOKERY_QUEUE": urls[1], "ROOKERY_BELLS": str(bells)}
     settings = Settings.from_environment({**os.environ, **own, **told})
+    judges(settings.rules)
     check(ask(Store.connect(urls[0])), settings.store_may)
     os.environ.update(settings.environment())
     run.main()

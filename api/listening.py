@@ -41,6 +41,8 @@ SLOWEST_BYTES_PER_SECOND = 1024
 RESERVE = 256
 """Descriptors that are kept from connections: for the stores, files, workers' pipes, libraries."""
 ENOUGH_DESCRIPTORS = 65_536
+SEND_BYTES = 128 * 1024
+"""What the system holds for a client that does not read; by itself it would take megabytes for each."""
 
 _CONTENT_LENGTH = re.compile(rb"^content-length[ \t]*:[ \t]*([^\r]*?)[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
 _BARE_LINE_FEED = re.compile(rb"(?<!\r)\n")
@@ -438,6 +440,10 @@ class Listener(socket.socket):
     """
 
     _spare = -1
+
+    def __init__(self, *given: int) -> None:
+        super().__init__(*given)
+        self.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BYTES)  # those who come in inherit it
 
     def keep_a_spare(self) -> None:
         """Hold one descriptor for turning somebody away."""

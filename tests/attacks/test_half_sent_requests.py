@@ -25,7 +25,7 @@ from events.ruling import Judge
 from events.store import Store
 
 QUICK = Limits(
-    head_seconds=2, body_seconds=2, idle_seconds=2, write_seconds=2, connections=400, address_connections=300
+    head_seconds=1, body_seconds=1, idle_seconds=1, write_seconds=1, connections=400, address_connections=300
 )
 MANY = 1000
 HALVES = {
@@ -60,7 +60,7 @@ def listening(limits: Limits) -> Iterator[int]:
 
 
 def until(holds: Callable[[], bool], what: str) -> None:
-    for _ in range(500):
+    for _ in range(1500):
         if holds():
             return
         time.sleep(0.02)

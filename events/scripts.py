@@ -236,11 +236,19 @@ if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('PEXPIRE', KEYS[1], tonumber(ARGV[2]))
 """
 
-# KEYS lease game; ARGV lease
+# KEYS lease game; ARGV lease token, whether it counts as given back. So does one that ran out meanwhile, unless another
+# was granted since.
 RELEASE = """
+if ARGV[3] == '1' and redis.call('HGET', KEYS[2], 'fence') == ARGV[2] then redis.call('HDEL', KEYS[2], 'unreleased') end
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-redis.call('HDEL', KEYS[2], 'unreleased')
 return redis.call('DEL', KEYS[1])
+"""
+
+# KEYS game; ARGV how many leases count as not given back. Lets a parked game go on, with care.
+UNPARK = """
+if redis.call('HDEL', KEYS[1], 'parked') == 0 then return 0 end
+redis.call('HSET', KEYS[1], 'unreleased', ARGV[1])
+return 1
 """
 
 # KEYS game; ARGV token reason

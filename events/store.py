@@ -14,7 +14,8 @@ Keys of one game share a hash slot: ``rookery:{<game>}:…``
     sent:<seat>  list of what a sender sent lately, the newest first: "<inbox number> <seconds>"; for quotas only
     staged:…  parts of a game that is being imported, expire
 
-Outside of games: ``rookery:games`` and ``rookery:unruled``, sets of ids. Works on one server and on a cluster.
+Outside of games: ``rookery:games``, ``rookery:unruled`` and ``rookery:parked``, sets of ids. Works on one server and on
+a cluster.
 """
 
 from __future__ import annotations
@@ -85,6 +86,9 @@ STAGED_SECONDS = 3600
 """How long the parts of a game that is being imported are kept when its import does not come to an end."""
 
 _log = logging.getLogger("rookery.record")
+
+SUSPICIOUS = 2
+"""After so many leases in a row that ended without release, something in the game may end whoever works at it."""
 
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
@@ -314,6 +318,7 @@ class Store:
         self._park = register(scripts.PARK)
         self._wait = register(scripts.WAIT)
         self._stop = register(scripts.STOP)
+        self._unpark = register(scripts.UNPARK)
         self._keep = register(scripts.KEEP)
         self._import = register(scripts.IMPORT)
         self._count = register(scripts.COUNT)
@@ -688,9 +693,10 @@ class Store:
         return bool(self._renew(keys=[self.key(lease.game, "lease")], args=args))
 
     @translated
-    def release(self, lease: Lease) -> None:
-        """Give the lease back."""
-        self._release(keys=self._keys(lease.game, "lease", "game"), args=[lease.value])
+    def release(self, lease: Lease, *, keeps_count: bool = False) -> None:
+        """Give the lease back. ``keeps_count``: as if it had run out, where the game is as suspicious as before."""
+        args = [lease.value, lease.token, int(not keeps_count)]
+        self._release(keys=self._keys(lease.game, "lease", "game"), args=args)
 
     # Parking
 
@@ -700,6 +706,7 @@ class Store:
         answer = self._park(keys=[self.key(lease.game, "game")], args=[lease.token, encode(parked)])
         if answer[0] == b"fenced":
             raise LeaseLost(lease.game, lease.token, answer[1])
+        self.client.sadd("rookery:parked", lease.game)
 
     def stop(self, game: str, damage: RecordDamaged) -> bool:
         """Park a game whose record is damaged, without its lease; False when it was parked, or there is no such game.
@@ -710,6 +717,8 @@ class Store:
         parked = Parked(at=utc_now(), inbox="", kind="", error=RecordDamaged.__name__, where=str(damage))
         try:
             answer = self._stop(keys=[self.key(game, "game")], args=[encode(parked)])
+            if answer[0] == b"done":
+                self.client.sadd("rookery:parked", game)
         except redis.exceptions.RedisError:
             return False
         if answer[0] == b"done":
@@ -718,15 +727,33 @@ class Store:
 
     @translated
     def unpark(self, game: str) -> bool:
-        """Let a parked game go on; False when it was not parked. The caller rings.
+        """Let a parked game go on, with care; False when it was not parked. The caller rings.
 
         Its ledger is checked first, whatever it was parked for: raises :class:`RecordDamaged`, and it stays parked.
         """
         if self.client.hexists(self.key(game, "game"), "parked"):
             self.check(game)
-        was_parked = bool(self.client.hdel(self.key(game, "game"), "parked"))
+        was_parked = bool(self._unpark(keys=[self.key(game, "game")], args=[SUSPICIOUS]))
+        self.client.srem("rookery:parked", game)
         self.client.sadd("rookery:unruled", game)
         return was_parked
+
+    @translated
+    def parked(self) -> tuple[str, ...]:
+        """The games that are parked, sorted."""
+        listed = sorted(name.decode() for name in self.client.smembers("rookery:parked"))
+        return tuple(game for game in listed if self.client.hexists(self.key(game, "game"), "parked"))
+
+    @translated
+    def unreleased(self, game: str) -> int:
+        """How many leases in a row ended without release; one that is held now does not count."""
+        # In this order: what is given back in between makes the number smaller, never larger.
+        is_held = bool(self.client.exists(self.key(game, "lease")))
+        return max(0, int(self.client.hget(self.key(game, "game"), "unreleased") or 0) - is_held)
+
+    def suspicious(self) -> tuple[str, ...]:
+        """Games where something waits that may end whoever works at it, sorted."""
+        return tuple(game for game in self.unruled() if self.unreleased(game) >= SUSPICIOUS)
 
     # Losses: see events.losses
 
@@ -803,9 +830,13 @@ class Store:
     @translated
     def relist(self) -> int:
         """Look at every game for unruled submissions, for what a crash between two steps left unlisted."""
-        found = [game for game in self.games() if not self._is_idle(game)]
+        games = self.games()
+        found = [game for game in games if not self._is_idle(game)]
         if found:
             self.client.sadd("rookery:unruled", *found)
+        parked = [game for game in games if self.client.hexists(self.key(game, "game"), "parked")]
+        if parked:
+            self.client.sadd("rookery:parked", *parked)
         return len(found)
 
     # Snapshots

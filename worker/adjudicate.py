@@ -7,7 +7,6 @@ exactly once: an append carries the version it was made for and moves the inbox 
 from __future__ import annotations
 
 import time
-import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Literal
@@ -15,7 +14,7 @@ from typing import Literal
 import msgspec
 import structlog
 
-from events.envelope import Stored, Submission, utc_now
+from events.envelope import Stored, Submission, number_of, utc_now
 from events.errors import (
     EngineLacking,
     GameUnknown,
@@ -26,11 +25,13 @@ from events.errors import (
     StoreAway,
     StoreRefuses,
 )
-from events.limits import PAGE_BYTES
 from events.past import Record
 from events.ruling import Judge, Line
-from events.store import Lease, Parked, Store, Waits
+from events.store import SUSPICIOUS, Lease, Parked, Store, Waits
+from worker.budget import UNLIMITED, Budget
 from worker.log import logger
+from worker.trial import DOUBTFUL, FOLD_STEP, Death, Trial, kind_of, place_of
+from worker.waiting import next_submissions
 
 BATCH = 64
 """How many submissions are ruled on before they are appended together: one script, one sync of the disk."""
@@ -38,9 +39,24 @@ BATCH = 64
 SNAPSHOT_EVERY = 100
 LEASE_SECONDS = 10.0
 TRIES = 5
-CAREFUL_AFTER = 2
-"""After so many leases that ended without release, submissions are ruled on and appended one by one: what can be ruled
-on before the one that kills its worker is then kept, and does not wait behind it."""
+TRIALS = 3
+"""How many children are tried before a game is left for the next session."""
+
+
+class Spent(Exception):
+    """This process cannot rule on what a fresh one survives: it should end, and another begin."""
+
+
+class _Deadly(Exception):
+    """A submission that ends whoever rules on it."""
+
+    def __init__(self, death: Death) -> None:
+        super().__init__(death.error)
+        self.death = death
+
+
+class _Undecided(Exception):
+    """Trials came to no result."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -77,6 +93,10 @@ class Warm:
 
     def drop(self, game: str) -> None:
         self._lines.pop(game, None)
+
+    def clear(self) -> None:
+        """Forget everything, for want of memory."""
+        self._lines.clear()
 
     def is_due(self, game: str, every: int) -> bool:
         """Whether the snapshot of a game lags that many entries behind."""
@@ -122,8 +142,13 @@ def adjudicate(
     snapshot_every: int = SNAPSHOT_EVERY,
     batch: int = BATCH,
     must_stop: Callable[[], bool] = never,
+    budget: Budget = UNLIMITED,
+    trial: Trial | None = None,
 ) -> Outcome:
-    """Rule on everything in the inbox of a game. Safe to call anywhere, any number of times, at once."""
+    """Rule on everything in the inbox of a game. Safe to call anywhere, any number of times, at once.
+
+    With a ``trial`` what is suspicious is tried in a child process first. Raises :class:`Spent`.
+    """
     alone = warm is None  # then nobody else keeps a snapshot at the end
     warm = Warm() if warm is None else warm
     ruled = 0
@@ -132,30 +157,24 @@ def adjudicate(
             lease = store.acquire(game, lease_seconds)
             if lease is None:
                 return Outcome(game, "busy", ruled, store.version(game))
+            desk = None
             try:
                 if lease.unreleased:
                     logger().warning("lease-was-not-released", times=lease.unreleased)
-                desk = _Desk(store, judge, lease, warm, lease_seconds, snapshot_every, batch)
+                desk = _Desk(store, judge, lease, warm, lease_seconds, snapshot_every, batch, budget, trial)
                 how = "parked" if lease.parked else desk.drain(must_stop)
                 ruled += desk.ruled
                 if alone and how == "drained" and warm.is_due(game, 1):
                     warm.keep(store, judge, game)
             finally:
-                store.release(lease)
+                if desk is not None and desk.is_doubtful:
+                    store.release(lease, keeps_count=True)
+                else:
+                    store.release(lease)
             # Whoever was turned away while we held the lease relies on this second look.
             if store.settle(game) or how != "drained":
                 return Outcome(game, how, ruled, desk.version)
     raise AssertionError("a game is settled long before")
-
-
-def _page(submissions: Iterator[Submission]) -> Iterator[Submission]:
-    """As many as have about a page of bytes together; one in any case."""
-    size = 0
-    for one in submissions:
-        yield one
-        size += len(bytes(one.command))
-        if size >= PAGE_BYTES:
-            return
 
 
 class _Desk:
@@ -170,6 +189,8 @@ class _Desk:
         lease_seconds: float,
         snapshot_every: int,
         batch: int,
+        budget: Budget,
+        trial: Trial | None,
     ) -> None:
         self.store = store
         self.judge = judge
@@ -178,7 +199,12 @@ class _Desk:
         self.warm = warm
         self.lease_seconds = lease_seconds
         self.snapshot_every = snapshot_every
-        self.batch = batch if lease.unreleased < CAREFUL_AFTER else 1
+        self.is_careful = lease.unreleased >= SUSPICIOUS
+        self.batch = 1 if self.is_careful and trial is None else batch
+        self.budget = budget
+        self.trial = trial
+        self.is_doubtful = self.is_careful and trial is not None
+        """Whether the game is as suspicious as before."""
         self.renewed = time.monotonic()
         self.ruled = 0
         self.version = lease.version
@@ -187,27 +213,9 @@ class _Desk:
     def drain(self, must_stop: Callable[[], bool]) -> Literal["drained", "parked", "stopped", "waits"]:
         if self.lease.taken >= self.store.inbox_length(self.game):
             return "drained"
-        tries = 0
         try:
             self.pepper = self.store.pepper(self.game)
-            line = self._up_to_date()
-            while not must_stop():
-                try:
-                    more = self._one_batch(line)
-                except StaleAppend as stale:
-                    tries += 1
-                    logger().warning("stale-append", expected=stale.expected, actual=stale.actual, tries=tries)
-                    if tries == TRIES:
-                        raise
-                    self.warm.drop(self.game)
-                    line = self._up_to_date()
-                    continue
-                if more is None:
-                    return "drained"
-                line, tries = more, 0
-                if self.warm.is_due(self.game, self.snapshot_every):
-                    self.warm.keep(self.store, self.judge, self.game)
-            return "stopped"
+            return self._rule_on(must_stop)
         except EngineLacking as lacking:
             self._wait(lacking)
             return "waits"
@@ -218,10 +226,87 @@ class _Desk:
             return "parked"
         except RecordDamaged as damage:
             return self._stop(damage)
+        except _Deadly as deadly:
+            self._park_deadly(deadly.death)
+            return "parked"
+        except _Undecided:
+            return "stopped"
         except LeaseLost as lost:
             logger().warning("lease-lost", token=lost.token, granted=lost.granted)
             self.warm.drop(self.game)
             return "stopped"
+
+    def _rule_on(self, must_stop: Callable[[], bool]) -> Literal["drained", "stopped"]:
+        line: Line | None = None
+        tries = 0
+        while not must_stop():
+            most = self._harmless(must_stop)
+            try:
+                line = self._up_to_date() if line is None else line
+                more = self._one_batch(line, most)
+            except StaleAppend as stale:
+                tries += 1
+                logger().warning("stale-append", expected=stale.expected, actual=stale.actual, tries=tries)
+                if tries == TRIES:
+                    raise
+                self.warm.drop(self.game)
+                line = None
+                continue
+            except _Mistake as mistake:
+                if self.trial is None or not isinstance(mistake.cause, DOUBTFUL):
+                    raise
+                self._doubt(mistake)
+                line = None
+                continue
+            except MemoryError as error:
+                if self.trial is None:
+                    raise
+                self._doubt(_Mistake(None, error))
+                line = None
+                continue
+            self.is_doubtful = False
+            if more is None:
+                return "drained"
+            line, tries = more, 0
+            if self.warm.is_due(self.game, self.snapshot_every):
+                self.warm.keep(self.store, self.judge, self.game)
+        return "stopped"
+
+    def _doubt(self, mistake: _Mistake) -> None:
+        """Memory or depth ran out, and perhaps by what else is in this process: forget that, and have a trial.
+
+        What a trial found harmless and yet fails here fails because of the process, unless fresh ones fail as well.
+        """
+        error = type(mistake.cause).__name__
+        logger().warning("ruling-failed-here", error=error, inbox=mistake.submission and mistake.submission.inbox)
+        self.warm.clear()
+        if not self.is_careful:
+            self.is_careful = True
+            return
+        if self.lease.unreleased >= 2 * SUSPICIOUS:
+            raise mistake
+        self.is_doubtful = True
+        raise Spent
+
+    def _harmless(self, must_stop: Callable[[], bool]) -> int:
+        """How many of the next submissions may be ruled on here; of a suspicious game those that a child survived."""
+        if self.trial is None or not self.is_careful:
+            return self.batch
+        died = False
+        for _ in range(TRIALS):
+            found = self.trial.hold(self.game, must_stop, self._hold_on)
+            logger().info("trial-held", why=found.why, harmless=found.harmless)
+            if found.harmless or found.why == "done":
+                return found.harmless
+            if found.why == "stopped":
+                break
+            if found.death is not None:
+                if found.death.is_proven or died:
+                    raise _Deadly(found.death)
+                died = True
+        else:
+            logger().warning("trials-undecided", trials=TRIALS)
+        raise _Undecided
 
     def _up_to_date(self) -> Line:
         """The fold of the ledger to its end: warm, or a snapshot and the entries since."""
@@ -230,7 +315,8 @@ class _Desk:
             return warm
         try:
             if warm is None:
-                warm = self.store.snapshot(self.game, self.judge)
+                with self.budget.of(self.game, ""):
+                    warm = self.store.snapshot(self.game, self.judge)
                 self.warm.came_from_snapshot(self.game, 0 if warm is None else warm.version)
             line = self._line(warm)
             if line.version == self.lease.version and line.taken != self.lease.taken:
@@ -246,16 +332,27 @@ class _Desk:
     def _line(self, warm: Line | None) -> Line:
         """What we have kept may be of another game that had this name: then all is read anew."""
         try:
-            return self.store.line(self.game, self.judge, warm=warm or self.judge.begin())
+            return self._folded(warm or self.judge.begin())
         except RecordDamaged:
             if warm is None:
                 raise
             self.warm.drop(self.game)
-            return self.store.line(self.game, self.judge, warm=self.judge.begin())
+            return self._folded(self.judge.begin())
 
-    def _one_batch(self, line: Line) -> Line | None:
+    def _folded(self, line: Line) -> Line:
+        """The line at the end of the ledger, some entries within each budget."""
+        newest = self.store.version(self.game)
+        while True:
+            with self.budget.of(self.game, ""):
+                upto = max(line.version, min(newest, line.version + FOLD_STEP))
+                line = self.store.line(self.game, self.judge, at=upto, warm=line)
+            if line.version >= newest:
+                return line
+            self._hold_on()
+
+    def _one_batch(self, line: Line, most: int) -> Line | None:
         """Rule on the next submissions and append; None when there are none. A mistake stops behind what was ruled."""
-        waiting = self._next(line)
+        waiting = next_submissions(self.store, self.judge, self.game, line, most, self._hold_on) if most else []
         if not waiting:
             return None
         self._hold_on()
@@ -267,7 +364,8 @@ class _Desk:
         for submission in waiting:
             try:
                 past.version = ahead.version
-                stored, ahead, kind = self.judge.rule(ahead, submission, self.pepper, past=past)
+                with self.budget.of(self.game, submission.inbox):
+                    stored, ahead, kind = self.judge.rule(ahead, submission, self.pepper, past=past)
             except EngineLacking:
                 break  # the next look finds out what may go ahead
             except Exception as error:  # noqa: BLE001 - whatever the rules raise is their bug
@@ -285,21 +383,6 @@ class _Desk:
             raise mistake
         return ahead
 
-    def _next(self, line: Line) -> list[Submission]:
-        """What is ruled on next: submissions in their order, or the act that moves the game to this engine.
-
-        It is taken up before the letters that wait for it. Raises EngineLacking where there is none.
-        """
-        lacking = self.judge.lacking(line.state)
-        if lacking is None:
-            waiting = self.store.submissions(self.game, line.taken, self.batch)
-            return [one for one in _page(waiting) if one.number not in line.ahead]
-        for one in self.store.submissions(self.game, line.taken):
-            self._hold_on()
-            if one.number not in line.ahead and self.judge.may_go_ahead(line.state, one):
-                return [one]
-        raise lacking
-
     def _wait(self, lacking: EngineLacking) -> None:
         """Leave what was submitted for a worker of the game's engine, and say so once."""
         before = self.store.waits(self.game)
@@ -310,6 +393,7 @@ class _Desk:
         else:
             logger().warning("game-waits-for-engine", engine=lacking.pinned, here=lacking.own)
         self.store.wait(self.lease, waits)
+        self.is_doubtful = False
 
     def _record(self, after: int, upto: int, stored: int, new: list[Stored]) -> Iterator[Stored]:
         """Entries of the ledger, then those that this batch has ruled on and not yet appended."""
@@ -335,16 +419,24 @@ class _Desk:
 
     def _park(self, mistake: _Mistake) -> None:
         cause, submission = mistake.cause, mistake.submission
-        frame = traceback.extract_tb(cause.__traceback__)[-1]
-        where = f"{frame.filename}:{frame.lineno} in {frame.name}"
         parked = Parked(
             at=utc_now(),
             inbox=submission.inbox if submission is not None else "",
-            kind=self._kind(submission) if submission is not None else "",
+            kind=kind_of(self.judge, submission) if submission is not None else "",
             error=type(cause).__name__,
-            where=where,
+            where=place_of(cause),
         )
+        self._put_aside(parked, submission)
+
+    def _park_deadly(self, death: Death) -> None:
+        parked = Parked(at=utc_now(), inbox=death.inbox, kind=death.kind, error=death.error, where=death.where)
+        number = number_of(death.inbox) if death.inbox else 0
+        submission = next(self.store.submissions(self.game, number - 1, 1), None) if number else None
+        self._put_aside(parked, submission)
+
+    def _put_aside(self, parked: Parked, submission: Submission | None) -> None:
         self.store.park(self.lease, parked)
+        self.is_doubtful = False
         logger().error(
             "game-parked",
             seat=submission.seat if submission is not None else None,
@@ -354,13 +446,6 @@ class _Desk:
             error=parked.error,
             where=parked.where,
         )
-
-    def _kind(self, submission: Submission) -> str:
-        try:
-            command = self.judge.codec.command(bytes(submission.command), submission.v)
-        except (msgspec.MsgspecError, ValueError, RecursionError):
-            return "unreadable"
-        return str(command.__struct_config__.tag)
 
     def _tell(self, said: list[tuple[Submission, int, str, bool]]) -> None:
         for submission, entry, kind, accepted in said:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import os
+import signal
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -12,8 +14,10 @@ from rq import Queue
 from events.ruling import Judge
 from events.store import Store, connect
 from worker.adjudicate import Warm
-from worker.session import Bell, Session, session
+from worker.budget import Budget
+from worker.session import SPENT, Bell, Session, session
 from worker.settings import Settings, judges
+from worker.trial import Trial
 
 QUEUE = "rookery"
 
@@ -35,6 +39,8 @@ class Office:
             self.queue_client, bells=settings.bells, watch_seconds=settings.watch_seconds, engine=engine
         )
         self.warm = Warm()
+        self.budget = Budget(settings.ruling_seconds)
+        self.trial = Trial(settings)
 
 
 def engine_of(judges: Mapping[str, Judge]) -> str:
@@ -79,5 +85,9 @@ def hold_session(number: int) -> str:
         lease_seconds=here.settings.lease_seconds,
         must_stop=STOP.is_set,
         others_wait=lambda: bool(here.queue_client.llen(here.queue.key)),
+        budget=here.budget,
+        trial=here.trial,
     )
+    if done.why == SPENT:
+        os.kill(os.getpid(), signal.SIGTERM)  # in order, and whoever started us starts another
     return done.why

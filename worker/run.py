@@ -22,6 +22,7 @@ from events.heads import Heads, HeadsUnusable
 from events.store import LONGEST_WAIT_SECONDS
 from worker import jobs, log, pulse
 from worker.adjudicate import Warm
+from worker.budget import limit_memory
 from worker.remembering import promised, remembering
 from worker.session import sweep
 from worker.settings import BadSetting, check, setting
@@ -93,6 +94,9 @@ def make_worker(here: jobs.Office) -> SessionWorker:
 def work(here: jobs.Office | None = None) -> None:
     """Work until the process is told to stop."""
     here = here or jobs.office()
+    limit_memory(here.settings.worker_memory_mb)
+    if here.settings.ruling_seconds:
+        here.budget.watch()
     _stop_on_signals()
     heads = begin(here)
     sweeper = threading.Thread(target=sweep_for_ever, args=(here, jobs.STOP), daemon=True, name="sweeper")

@@ -25,11 +25,19 @@ import structlog
 from events.errors import GameUnknown, RecordError, StoreAway
 from events.ruling import Judge
 from events.store import LONGEST_WAIT_SECONDS, Store
-from worker.adjudicate import Warm, adjudicate, never
+from worker.adjudicate import Spent, Warm, adjudicate, never
+from worker.budget import UNLIMITED, Budget
 from worker.log import logger
+from worker.trial import Trial
 
 WATCH_SECONDS = 10.0
 """How long a watch lasts without a sign of life. A session renews it."""
+
+LATER_SECONDS = 10.0
+"""How long a game that may end its worker lets others go before."""
+
+SPENT = "spent"
+"""Why a session ended whose process should end."""
 
 Enqueue = Callable[[int], None]
 """Puts a job for the session of one bell into RQ's queue."""
@@ -133,6 +141,8 @@ def session(
     lease_seconds: float = 10.0,
     must_stop: Callable[[], bool] = never,
     others_wait: Callable[[], bool] = never,
+    budget: Budget = UNLIMITED,
+    trial: Trial | None = None,
 ) -> Session:
     """Rule on what rings at one bell until it has been silent for a while, the time is over, or it must stop.
 
@@ -142,6 +152,7 @@ def session(
     holder = uuid.uuid4().hex
     began = heard = time.monotonic()
     ruled = drains = 0
+    later: dict[str, float] = {}
     with structlog.contextvars.bound_contextvars(session=holder[:8], bell=number):
         if not bell.take_watch(number, holder):
             return Session(0, 0, "watched")
@@ -157,6 +168,13 @@ def session(
                     why = "relieved"
                     break
                 game = bell.next_game(number)
+                if game is not None and game not in later and store.unreleased(game):
+                    later[game] = time.monotonic()
+                    continue
+                if later and (game is None or time.monotonic() - next(iter(later.values())) > LATER_SECONDS):
+                    if game is not None:
+                        bell.ring(game)
+                    game = next(iter(later))
                 if game is None:
                     if others_wait():
                         why = "others wait"
@@ -168,12 +186,17 @@ def session(
                     game = bell.next_game(number, min(1.0, max(0.01, linger_seconds)))
                 if game is None:
                     continue
-                ruled += _drain(store, judges, game, warm, lease_seconds, must_stop)
+                later.pop(game, None)
+                ruled += _drain(store, judges, game, warm, lease_seconds, must_stop, budget, trial)
                 drains += 1
                 heard = time.monotonic()
+        except Spent:
+            why = SPENT
         finally:
             _keep_snapshots(store, judges, warm)
             bell.leave_watch(number, holder)
+            for game in later:
+                bell.ring(game)
             # After letting go: a ring between the last look and now found the watch still held.
             if not bell.is_silent(number):
                 bell.summon(number)
@@ -188,6 +211,8 @@ def _drain(
     warm: Warm,
     lease_seconds: float,
     must_stop: Callable[[], bool],
+    budget: Budget,
+    trial: Trial | None,
 ) -> int:
     """Adjudicate one game. What goes wrong with one game does not end the session; the sweeper rings again."""
     try:
@@ -195,7 +220,16 @@ def _drain(
         if judge is None:
             logger().error("rules-unknown", game=game, rules=store.record(game).rules)
             return 0
-        return adjudicate(store, judge, game, warm=warm, lease_seconds=lease_seconds, must_stop=must_stop).ruled
+        return adjudicate(
+            store,
+            judge,
+            game,
+            warm=warm,
+            lease_seconds=lease_seconds,
+            must_stop=must_stop,
+            budget=budget,
+            trial=trial,
+        ).ruled
     except GameUnknown:
         logger().warning("game-unknown", game=game)
         return 0

@@ -72,6 +72,16 @@ def _seconds(least: float, most: float) -> tuple[Callable[[str], float], str]:
     return read, f"seconds from {least:g} to {most:g}"
 
 
+LEAST_MEMORY_MB = 256
+"""With less not even an idle worker comes about."""
+
+
+def _memory(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,9}", text) or 0 < int(text) < LEAST_MEMORY_MB:
+        raise ValueError
+    return int(text)
+
+
 def _level(text: str) -> str:
     if text.lower() not in LEVELS:
         raise ValueError
@@ -126,6 +136,14 @@ SETTINGS: dict[str, Setting] = {
         Setting("ROOKERY_LEASE_SECONDS", "10", *_seconds(0.1, 3600), "how long a game is its worker's without a sign"),
         Setting("ROOKERY_WATCH_SECONDS", "10", *_seconds(0.1, 3600), "after which a bell without a session rings anew"),
         Setting("ROOKERY_SWEEP_SECONDS", "5", *_seconds(0.1, 3600), "between looks for what a crash left behind"),
+        Setting("ROOKERY_RULING_SECONDS", "10", *_seconds(0, 3600), "of processor time for one ruling, 0 for any"),
+        Setting(
+            "ROOKERY_WORKER_MEMORY_MB",
+            "1024",
+            _memory,
+            f"0 or a number of MiB from {LEAST_MEMORY_MB} on",
+            "data of a process that rules, 0 for any",
+        ),
         Setting("ROOKERY_HEAD_SECONDS", "10", *_seconds(0.1, 3600), "for the head of a request, from its first byte"),
         Setting("ROOKERY_BODY_SECONDS", "30", *_seconds(0.1, 3600), "for a body that comes slower than 1 kB/s"),
         Setting("ROOKERY_IDLE_SECONDS", "5", *_seconds(0.1, 3600), "for a connection between requests"),
@@ -174,7 +192,7 @@ def quotas(environment: Mapping[str, str] | None = None) -> Quotas:
     return Quotas(**{field: setting(_variable(field), environment) for field in Quotas.__struct_fields__})
 
 
-_SECONDS = ("linger_seconds", "longest_seconds", "lease_seconds", "watch_seconds", "sweep_seconds")
+_SECONDS = ("linger_seconds", "longest_seconds", "lease_seconds", "watch_seconds", "sweep_seconds", "ruling_seconds")
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -189,6 +207,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     lease_seconds: float = 10.0
     watch_seconds: float = 10.0
     sweep_seconds: float = 5.0
+    ruling_seconds: float = 10.0
+    worker_memory_mb: int = 1024
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Settings:
@@ -203,6 +223,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             data=setting("ROOKERY_DATA", environment),
             store_may=setting(durability.SETTING, environment),
             bells=setting("ROOKERY_BELLS", environment),
+            worker_memory_mb=setting("ROOKERY_WORKER_MEMORY_MB", environment),
             **{field: setting(_variable(field), environment) for field in _SECONDS},
         )
 
@@ -214,6 +235,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "ROOKERY_RULES": ",".join(self.rules),
             "ROOKERY_BELLS": str(self.bells),
             "ROOKERY_DATA": self.data,
+            "ROOKERY_WORKER_MEMORY_MB": str(self.worker_memory_mb),
             durability.SETTING: self.store_may,
         }
         for field in _SECONDS:

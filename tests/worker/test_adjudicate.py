@@ -224,7 +224,7 @@ def test_after_two_leases_without_release_what_comes_before_the_killer_is_kept(
         return rule(line, sent, *args, **named)
 
     monkeypatch.setattr(judge, "rule", fatal)
-    monkeypatch.setattr(store, "release", lambda lease: None)
+    monkeypatch.setattr(store, "release", lambda lease, **_: None)
     versions = []
     for _ in range(3):
         with pytest.raises(Killed):

@@ -1,0 +1,201 @@
+"""Commands that kill whoever rules on them: their games are found and parked, and all others go on."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from events import codec
+from events.embedded import Embedded
+from events.envelope import submission
+from events.ruling import Judge
+from events.store import Store
+from events.verify import verify_store
+from tests import toy
+from tests.recording import AT, new_game, submit
+from tests.sizes import sized
+from tests.worker import poison
+from worker.settings import Settings
+
+pytestmark = pytest.mark.server
+
+ROOT = Path(__file__).parents[2]
+HOWS: tuple[poison.How, ...] = get_args(poison.How)
+
+
+def until(holds: Callable[[], bool], what: Callable[[], object] = lambda: "it never came about") -> None:
+    """Wait, for minutes at most, until something comes about."""
+    for _ in range(9000):
+        if holds():
+            return
+        time.sleep(0.02)
+    raise AssertionError(what())
+
+
+class Workers:
+    """Worker processes of a small Rookery, each started again when it ends."""
+
+    def __init__(self, servers: Embedded, log: Path, number: int = 1) -> None:
+        settings = Settings(
+            store_url=servers.store_url,
+            queue_url=servers.queue_url,
+            rules=("tests.worker.poison:RULES",),
+            bells=number,
+            linger_seconds=0.5,
+            longest_seconds=3.0,
+            lease_seconds=1.0,
+            watch_seconds=1.0,
+            sweep_seconds=0.2,
+            ruling_seconds=1.0,
+            worker_memory_mb=400,
+        )
+        self.environment = {**os.environ, **settings.environment(), "PYTHONPATH": str(ROOT), "ROOKERY_LOG": "info"}
+        self.log = log
+        self.processes = [self._start() for _ in range(number)]
+        self.codes: list[int] = []
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        with self.log.open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "worker.run"], cwd=ROOT, env=self.environment, stdout=log, stderr=log
+            )
+
+    def tend(self) -> None:
+        """Start again what has ended, as ``rookery up`` or a service manager does."""
+        for place, process in enumerate(self.processes):
+            code = process.poll()
+            if code is not None:
+                self.codes.append(code)
+                self.processes[place] = self._start()
+
+    def until(self, holds: Callable[[], bool]) -> None:
+        def tended() -> bool:
+            self.tend()
+            return holds()
+
+        until(tended, lambda: self.log.read_text()[-4000:])
+
+    def children(self) -> list[int]:
+        """The trials that are held now."""
+        found = []
+        for process in self.processes:
+            for path in Path(f"/proc/{process.pid}/task").glob("*/children"):
+                try:
+                    found += [int(pid) for pid in path.read_text().split()]
+                except OSError:
+                    continue
+        return found
+
+    def close(self) -> None:
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def working(servers: Embedded, directory: Path, number: int = 1) -> Iterator[Workers]:
+    workers = Workers(servers, directory / "workers.log", number)
+    try:
+        yield workers
+    finally:
+        workers.close()
+
+
+def send_poison(store: Store, game: str, how: poison.How) -> str:
+    sent = submission(poison.Poison(how), seat=None, cause="arbiter", at=AT)
+    return store.submit(game, sent).inbox
+
+
+def is_ruled_on(store: Store, game: str) -> bool:
+    return store.unruled_tail(game) == 0
+
+
+def test_whatever_kills_is_parked_and_everybody_else_plays_on(
+    embedded: Embedded, real_store: Store, tmp_path: Path
+) -> None:
+    store = real_store
+    guilty = {f"guilty-{how}": how for how in HOWS}
+    for game in (*guilty, "innocent"):
+        new_game(store, game)
+    with working(embedded, tmp_path) as workers:
+        workers.until(lambda: all(is_ruled_on(store, game) for game in (*guilty, "innocent")))
+        fatal = {}
+        for game, how in guilty.items():
+            submit(store, toy.Bid(by="red", coins=1), "seat-1", game, key="before")
+            fatal[game] = send_poison(store, game, how)
+            submit(store, toy.Bid(by="green", coins=1), "seat-2", game, key="behind")
+        bid = 0
+
+        def plays_on() -> bool:
+            """The innocent game is sent something, whenever it has been ruled on."""
+            nonlocal bid
+            if is_ruled_on(store, "innocent"):
+                bid += 1
+                submit(store, toy.Bid(by="red", coins=bid % 2), "seat-1", "innocent")
+            return len(store.parked()) == len(guilty)
+
+        workers.until(plays_on)
+        workers.until(lambda: is_ruled_on(store, "innocent"))
+        assert bid > 1
+        assert store.parked() == tuple(sorted(guilty)), "and nobody else"
+        for game, how in guilty.items():
+            parked = store.record(game).parked
+            assert parked is not None
+            assert (how, parked.inbox, parked.kind) == (how, fatal[game], "poison")
+            errors = {"eats": "MemoryError", "bytes": "MemoryError", "recurses": "RecursionError"}
+            errors |= {"loops": "OutOfTime", "power": "OutOfTime", "sleeps": "OutOfTime"}
+            assert (how, parked.error) == (how, errors.get(how, "ProcessEnded"))
+            assert store.version(game) == 2, "what came before is ruled on"
+            assert store.unruled_tail(game) == 2, "the command is kept, and what came behind it"
+        ended = len(workers.codes)
+        for game in guilty:
+            assert store.unpark(game)
+        workers.until(lambda: len(store.parked()) == len(guilty))
+        assert len(workers.codes) == ended, "to find it again costs no worker"
+    said = workers.log.read_text()
+    assert "trial-held" in said
+
+
+def test_random_kills_park_nobody(embedded: Embedded, real_store: Store, tmp_path: Path) -> None:
+    store = real_store
+    chance = random.Random(7)
+    games = [f"toy-{number}" for number in range(3)]
+    for game in games:
+        new_game(store, game, rounds=500)
+    sent = dict.fromkeys(games, 1)
+    died = 0
+    with working(embedded, tmp_path, number=2) as workers:
+        for turn in range(sized(25, 300)):
+            for game in games:
+                for _ in range(3):
+                    submit(store, toy.Bid(by="red", coins=1), "seat-1", game)
+                    sent[game] += 1
+            if turn % 3 == 0:  # as if two workers had been killed at it before
+                store.client.hset(store.key(chance.choice(games), "game"), "unreleased", 2)
+            time.sleep(chance.uniform(0.0, 0.6))
+            for pid in chance.sample(workers.children(), k=min(1, len(workers.children()))):
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                    died += 1
+                except ProcessLookupError:
+                    continue
+            if chance.random() < 0.4:
+                chance.choice(workers.processes).kill()
+            workers.tend()
+        workers.until(lambda: all(is_ruled_on(store, game) for game in games))
+    assert store.parked() == ()
+    judge = Judge(poison.RULES)
+    for game in games:
+        assert store.record(game).parked is None
+        assert len([codec.entry(one) for one in store.entries(game)]) == sent[game]
+        assert verify_store(store, judge, game).is_confirmed

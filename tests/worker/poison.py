@@ -28,9 +28,9 @@ def take(how: How) -> None:
         case "power":  # one step of the interpreter, which no signal handler and no thread interrupts
             print(7 ** (1 << 40))
         case "eats":
-            kept: list[Any] = []
+            kept: list[bytes] = []
             while True:
-                kept.append(bytearray(1 << 20))
+                kept.append(bytes(1 << 26))
         case "bytes":
             print(len(b"x" * (1 << 45)))
         case "ends":

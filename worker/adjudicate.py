@@ -296,7 +296,7 @@ class _Desk:
         for _ in range(TRIALS):
             found = self.trial.hold(self.game, must_stop, self._hold_on)
             logger().info("trial-held", why=found.why, harmless=found.harmless)
-            if found.harmless or found.why == "done":
+            if found.harmless or not self.store.unruled_tail(self.game):
                 return found.harmless
             if found.why == "stopped":
                 break

@@ -184,8 +184,8 @@ def _say(*words: str) -> None:
     os.write(1, msgspec.json.encode(words) + b"\n")
 
 
-def _is_survived(settings: Settings, work: Callable[[], None]) -> bool:
-    """Do a piece of work within the limits; whether the child may go on."""
+def _within_limits(settings: Settings, work: Callable[[], None]) -> None:
+    """Do a piece of work within the limits, or end."""
     limit_processor(settings.ruling_seconds)
     try:
         work()
@@ -193,8 +193,7 @@ def _is_survived(settings: Settings, work: Callable[[], None]) -> bool:
         limit_memory(0)  # so that it can be told
         traceback.clear_frames(error.__traceback__)
         _say("dies", type(error).__name__, place_of(error))
-        return False
-    return True
+        sys.exit()  # nothing is said after that
 
 
 def _try(settings: Settings, store: Store, judge: Judge, game: str) -> None:
@@ -204,8 +203,7 @@ def _try(settings: Settings, store: Store, judge: Judge, game: str) -> None:
         nonlocal line
         line = store.snapshot(game, judge) or line
 
-    if not _is_survived(settings, fold):
-        return
+    _within_limits(settings, fold)
     newest = store.version(game)
     while line.version < newest:
 
@@ -213,8 +211,7 @@ def _try(settings: Settings, store: Store, judge: Judge, game: str) -> None:
             nonlocal line
             line = store.line(game, judge, at=min(newest, line.version + FOLD_STEP), warm=line)
 
-        if not _is_survived(settings, step):
-            return
+        _within_limits(settings, step)
     pepper = store.pepper(game)
     new: list[Stored] = []
 
@@ -235,8 +232,7 @@ def _try(settings: Settings, store: Store, judge: Judge, game: str) -> None:
             stored, line, _ = judge.rule(line, submission, pepper, past=past)
             new.append(stored)
 
-        if not _is_survived(settings, rule):
-            return
+        _within_limits(settings, rule)
         _say("harmless")
 
 

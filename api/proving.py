@@ -16,6 +16,7 @@ from domain.kernel.printing import one_line
 from domain.thrones.draws import Drawn, Draws, PublicDraws
 from domain.thrones.editions.composed import edition_of
 from domain.thrones.ruleset import THRONES
+from events import codec
 from events.bundle import MANIFEST, NOTE, Bundle, is_bundle, manifest_line, unpack
 from events.chain import Chain
 from events.errors import RecordError
@@ -240,6 +241,11 @@ def _derived(found: Bundle) -> tuple[Finding, ...]:
         kept = {LOG: kept.get(LOG, b"")}
     wrong = [name for name in sorted({*made, *kept}) if made.get(name) != kept.get(name)]
     findings = [Finding("part", name, 0, "it is not what the ledger makes it") for name in wrong]
+    if entries and found.manifest.engine != codec.entry(entries[-1]).engine:
+        findings.append(Finding("manifest", MANIFEST, len(entries), "its engine is not that of the last entry"))
+    header = next(line for line in parse(found.lines) if isinstance(line, Header))
+    if (header.rules, header.player) != (found.manifest.rules, found.manifest.player):
+        findings.append(Finding("manifest", MANIFEST, 0, "it says another game or reader than the ledger"))
     if bytes(found.manifest.charter) != charter:
         findings.append(Finding("manifest", MANIFEST, 1, "its charter is not the one of the game"))
     return tuple(findings)

@@ -148,7 +148,7 @@ def export_game(
             game=game,
             rules=record.rules,
             full=full,
-            player=player,
+            player=None if full or privileged else player,
             origin=origin,
             copy_of=copy_of,
             privileged=privileged and not full,
@@ -288,6 +288,9 @@ class Claims:
         old = self.header.format == FORMATS[0]
         given = [one is not msgspec.UNSET for one in (self.header.version, self.header.created, self.header.pepper)]
         fits = all(given) if old else not any(given)
+        alone = [self.header.full, self.header.privileged, self.header.player is not None]
+        if alone.count(True) > 1:
+            return "it says of more than one reader that it is for him"
         return "" if fits else "it is not a header of its format"
 
     def _of_the_first(self, entry: Entry) -> str:

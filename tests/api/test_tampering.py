@@ -21,6 +21,7 @@ from api.desk import Desk
 from api.proving import prove, prove_file
 from api.tokens import Caller, Tokens
 from domain.kernel.arbiter import Rewind
+from domain.kernel.docket import Origin
 from domain.thrones.ruleset import THRONES
 from events import chain, codec
 from events.bundle import (
@@ -385,6 +386,128 @@ def test_a_record_under_another_name_is_named(full: bool, tmp_path: Path) -> Non
     path = tmp_path / "summer.zip"
     path.write_bytes(pack(signed_anew(parts, SIGNER, game="summer")))
     assert not prove_file(path).is_confirmed
+
+
+EYES: dict[str, dict[str, Any]] = {
+    "full": {"full": True},
+    "public": {"full": False},
+    "stark": {"full": False, "player": "stark", "seats": ("alice",)},
+    "arbiter": {"full": False, "privileged": True, "seats": tuple(SEATS)},
+}
+FORGED: dict[str, tuple[Any, ...]] = {
+    "game": ("summer",),
+    "rules": ("chess",),
+    "full": (True, False),
+    "player": (None, "stark", "lannister"),
+    "privileged": (True, False),
+    "copy_of": ("", GAME, "summer"),
+    "origin": (Origin(game="other", version=3, digest="ab" * 32, purpose="study", hidden=True),),
+    "version": (msgspec.UNSET, "", "another"),
+    "created": (msgspec.UNSET, "2024-01-01T00:00:00.000000Z"),
+    "pepper": (msgspec.UNSET, None, "00" * 32),
+    "format": ("rookery-game/1", "rookery-game/2", "rookery-game/3"),
+}
+
+
+def in_format(number: int, lines: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    """An export as its format writes it: the first one said more in its header."""
+    if number == 2:
+        return lines
+    first = next(codec.entry(line.stored()) for line in parse(lines) if isinstance(line, EntryLine))
+    more = {"created": first.at, "version": first.engine.partition("/")[2], "pepper": None}
+    return tuple(renamed(lines, format="rookery-game/1", **more))
+
+
+@pytest.mark.parametrize("eyes", EYES)
+@pytest.mark.parametrize("number", [1, 2])
+def test_whatever_a_header_says_otherwise_is_named_though_all_after_it_was_made_anew(number: int, eyes: str) -> None:
+    lines = in_format(number, tuple(export_game(short().desk.store, GAME, **EYES[eyes])))
+    assert prove(lines).is_confirmed, prove(lines).findings
+    honest = msgspec.json.decode(lines[0], type=Header)
+    assert {*FORGED} == {*Header.__struct_fields__}
+    for field, values in FORGED.items():
+        for value in values:
+            if value == getattr(honest, field):
+                continue
+            forged = renamed(lines, **{field: value})
+            found = prove(forged).findings
+            assert found, (field, value)
+            if eyes == "full":
+                with pytest.raises(FileDamaged):
+                    import_game(Store(fakeredis.FakeRedis()), forged)
+
+
+def test_a_file_that_says_it_is_redacted_is_ruled_on_again_where_its_secret_lies_open() -> None:
+    """The first header said full; the whole record is there, and one fact of it was forged, with the chain made anew."""
+    lines = renamed(short().lines, full=False)
+    at = next(index for index, raw in enumerate(lines) if b'"fact":"RoundBegan"' in raw)
+    lines[at] = otherwise(lines[at])
+    proof = prove(remade(lines))
+    assert proof.report is not None and proof.report.disagreement is not None
+    assert proof.report.disagreement.seq == sum(raw.startswith(b'{"line":"entry"') for raw in lines[: at + 1])
+
+
+MANIFESTED: dict[str, tuple[Any, ...]] = {
+    "format": ("rookery-bundle/2",),
+    "game": ("summer",),
+    "rules": ("chess",),
+    "engine": ("thrones/another",),
+    "full": (True, False),
+    "player": (None, "stark", "lannister"),
+    "entries": (24, 26),
+    "head": ("ab" * 32,),
+    "key": (OTHER.verifier.text(), "nonsense"),
+    "charter": (msgspec.Raw(b"null"), msgspec.Raw(b"{}")),
+    "origin": FORGED["origin"],
+}
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_whatever_a_manifest_says_otherwise_is_named_though_nobody_signed_it(full: bool, tmp_path: Path) -> None:
+    parts = {name: body for name, body in unpack(packed(full)).parts.items() if name != NOTE}
+    path = tmp_path / "winter.zip"
+    path.write_bytes(pack(signed_anew(parts, None, key="")))
+    honest = prove_file(path)
+    assert honest.is_confirmed, honest.findings
+    assert any("not signed" in one for one in honest.remarks)
+    said = msgspec.json.decode(unpack(path.read_bytes()).parts[MANIFEST], type=Manifest)
+    assert {*MANIFESTED, "parts"} == {*Manifest.__struct_fields__}
+    for field, values in MANIFESTED.items():
+        for value in values:
+            if value == getattr(said, field):
+                continue
+            path.write_bytes(pack(signed_anew(parts, None, **{"key": "", field: value})))
+            if field == "format":
+                with pytest.raises(BundleDamaged):
+                    prove_file(path)
+                continue
+            assert prove_file(path).findings, (field, value)
+
+
+@pytest.mark.parametrize(
+    "how", ["another signature", "a line twice", "number", "spelling", "bytes", "nothing", "origin"]
+)
+def test_the_note_of_a_bundle_has_its_one_signature_in_one_spelling(how: str, tmp_path: Path) -> None:
+    parts = dict(unpack(packed(True)).parts)
+    note = parts[NOTE]
+    last = note.splitlines(keepends=True)[-1]
+    assert all(one.part != NOTE for one in unpack(packed(True)).manifest.parts)
+    text = note.partition(b"\n\n")[0] + b"\n"
+    body = Checkpoint("", 0, "").text().encode() if how == "nothing" else text
+    parts[NOTE] = {
+        "another signature": note + OTHER.sign("x\n").splitlines()[-1].encode() + b"\n",
+        "a line twice": note + last,
+        "number": SIGNER.sign(text.decode().replace("\n25\n", "\n025\n")).encode(),
+        "spelling": note.removesuffix(b"\n") + b"  \n",
+        "bytes": note.replace(b"\n\n", b"\n\n\xff\n"),
+        "nothing": body,
+        "origin": SIGNER.sign(text.decode().replace(f"/{GAME}\n", "/summer\n")).encode(),
+    }[how]
+    assert parts[NOTE] != note
+    path = tmp_path / "winter.zip"
+    path.write_bytes(pack(parts))
+    found = prove_file(path, [], KEYS).findings
+    assert [(one.what, one.name) for one in found] == [("signature", NOTE)], found
 
 
 def test_a_copy_says_of_which_game_it_is_one() -> None:

@@ -5,6 +5,7 @@ Keys of one game share a hash slot: ``rookery:{<game>}:…``
     game      hash: rules, version, created, pepper, cursor (inbox number ruled on), fence, parked, lost (what of it is
               missing), bytes (how many lie in inbox and ledger, once somebody has asked), most (how many may, where
               that is less than usual)
+              noted (how many checkpoints there are, and a number made of them all)
     inbox     stream of submissions, ids 1-0, 2-0 …
     keys      hash: seat and idempotency key to inbox number and body hash
     checkpoints  stream of signed notes that were handed out, ids <entries signed for>-0
@@ -38,7 +39,7 @@ from redis.backoff import ExponentialBackoff
 from redis.retry import Retry
 
 from events import codec, scripts
-from events.chain import Chain, is_as_written
+from events.chain import Chain, is_as_written, is_bound
 from events.envelope import GENESIS, Entry, Receipt, Stored, Submission, encode, number_of, stream_id, utc_now
 from events.errors import (
     BadCommand,
@@ -590,9 +591,22 @@ class Store:
             raise
 
     def check(self, game: str, upto: int | None = None) -> None:
-        """Read the ledger from its first entry, before something of it is sent; raises :class:`RecordDamaged`."""
-        for _ in self.entries(game, 0, upto):
-            pass
+        """Read the ledger from its first entry, and what it answers, before something of it is sent.
+
+        Nothing of it is kept. Raises :class:`RecordDamaged`, also for a submission that is not the one ruled on.
+        """
+        inbox = self.raw_submissions(game)
+        overtaken: dict[str, bytes] = {}
+        for stored in self.entries(game, 0, upto):
+            entry = codec.entry(stored)
+            for name, raw in inbox if entry.inbox not in overtaken else ():
+                overtaken[name] = raw
+                if name == entry.inbox:
+                    break
+            damage = _unanswered(entry, stored, overtaken.pop(entry.inbox, None))
+            if damage is not None:
+                self.stop(game, damage)
+                raise damage
 
     def entry(self, game: str, seq: int) -> Stored | None:
         """One entry. Raises :class:`RecordDamaged`."""
@@ -1027,6 +1041,16 @@ class Store:
             self.key(game, what), min=f"({last}", count=size
         )
         return found
+
+
+def _unanswered(entry: Entry, stored: Stored, raw: bytes | None) -> RecordDamaged | None:
+    """What is wrong with the bytes of the inbox that an entry answers, if anything is."""
+    if raw is None:
+        return RecordDamaged(entry.seq, f"submission {entry.inbox}, which it answers, is missing")
+    part = codec.submission_part(stored, entry)
+    if part is None or is_bound(part, raw):
+        return None
+    return RecordDamaged(entry.seq, f"submission {entry.inbox} is not, byte for byte, the one that was ruled on")
 
 
 def _parked(said: str) -> Parked:

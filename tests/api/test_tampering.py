@@ -37,7 +37,7 @@ from events.bundle import (
     unpack,
 )
 from events.envelope import GENESIS, Stored, encode
-from events.errors import FileDamaged, GameUnknown
+from events.errors import FileDamaged, GameUnknown, RecordDamaged
 from events.evidence import Finding, Note, book_of, weigh
 from events.export import EndLine, EntryLine, ExportLine, Header, SubmissionLine, export_game, import_game, parse
 from events.notes import Checkpoint, Signer, origin, read_checkpoint
@@ -438,7 +438,7 @@ def test_whatever_a_header_says_otherwise_is_named_though_all_after_it_was_made_
 
 
 def test_a_file_that_says_it_is_redacted_is_ruled_on_again_where_its_secret_lies_open() -> None:
-    """The first header said full; the whole record is there, and one fact of it was forged, with the chain made anew."""
+    """The whole record is there, and one entry of it was forged, with the chain made anew."""
     lines = renamed(short().lines, full=False)
     at = next(index for index, raw in enumerate(lines) if b'"fact":"RoundBegan"' in raw)
     lines[at] = otherwise(lines[at])
@@ -812,6 +812,24 @@ def test_bytes_all_over_the_store_are_bound() -> None:
                     rows_now[index][1][at] = (field, changed)
                     rewrite(store, what, rows_now)
                     named(store)
+
+
+@pytest.mark.parametrize("how", ["byte", "remove"])
+@pytest.mark.parametrize("full", [True, False])
+def test_no_line_of_a_game_whose_inbox_was_changed_is_given_out(full: bool, how: str) -> None:
+    store = stored_whole()
+    rows = rows_of(store, "inbox")
+    if how == "remove":
+        del rows[9]
+    else:
+        field, value = rows[9][1][0]
+        rows[9][1][0] = (field, value.replace(b'"key":"', b'"key":"x', 1))
+    rewrite(store, "inbox", rows)
+    with pytest.raises(RecordDamaged, match="Entry 10: submission 10-0"):
+        next(export_game(store, GAME, full=full))
+    assert store.record(GAME).parked is not None
+    with pytest.raises(RecordDamaged):
+        store.unpark(GAME)
 
 
 @pytest.mark.parametrize("key", ["inbox", "ledger", "keys", "checkpoints"])

@@ -150,9 +150,9 @@ def _check_game(
         raise Wrong(0, "game", "pepper", "it is not that of the first entry")
     _check_noted(fields.get("noted"), kept, opening)
     for name, value in fields.items():
-        if name not in _FORMS:
+        if name not in FORMS:
             raise Wrong(0, "game", "field", f"it has a field that no game has: {_brief(name)!r}")
-        if not _FORMS[name](value):
+        if not FORMS[name](value):
             raise Wrong(0, "game", name, "it cannot be read")
 
 
@@ -195,7 +195,7 @@ def _is(kind: type[Parked] | type[Loss] | type[Waits]) -> Callable[[str], bool]:
     return reads
 
 
-_FORMS: dict[str, Callable[[str], bool]] = {
+FORMS: dict[str, Callable[[str], bool]] = {
     "rules": bool,
     "created": bool,
     "version": lambda value: re.fullmatch(r"([0-9A-Za-z][0-9A-Za-z.+_-]{0,70})?", value) is not None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import random
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from api.tokens import Caller, Tokens
 from domain.kernel.arbiter import Rewind
 from domain.kernel.docket import Origin
 from domain.thrones.ruleset import THRONES
-from events import chain, codec
+from events import chain, codec, inspection, scripts
 from events.bundle import (
     CHECKPOINTS,
     LEDGER,
@@ -812,6 +813,12 @@ def test_bytes_all_over_the_store_are_bound() -> None:
                     rows_now[index][1][at] = (field, changed)
                     rewrite(store, what, rows_now)
                     named(store)
+
+
+def test_every_field_that_a_script_writes_into_a_game_is_looked_at() -> None:
+    text = "\n".join(value for name, value in vars(scripts).items() if name.isupper() and isinstance(value, str))
+    written = set(re.findall(r"redis\.call\('H(?:SET|SETNX|INCRBY)', (?:KEYS\[1\]|game), '([a-z-]+)'", text))
+    assert {"cursor", "noted", "parked", "lost", "waits", "fence", "bytes"} <= written <= set(inspection.FORMS)
 
 
 @pytest.mark.parametrize("how", ["byte", "remove"])

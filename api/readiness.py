@@ -28,8 +28,9 @@ class Readiness(msgspec.Struct, frozen=True):
     ``store-cannot-write`` (its disk), ``store-read-only``, ``store-refuses`` (it runs no script),
     ``store-full`` (guests are refused).
     ``workers`` are those heard of lately, ``worker_silent_seconds`` since when there was no sign of the liveliest one;
-    ``waiting_games`` have submissions without a ruling, the oldest for ``oldest_waiting_seconds``. Parked games wait
-    for the operator and are not counted. ``held_games`` lost something that was acknowledged.
+    ``waiting_games`` have submissions without a ruling, the oldest for ``oldest_waiting_seconds``. ``parked_games``
+    wait for the operator and are not among them; they make no server unready, or any guest could. ``games_on_trial``
+    have ended whoever worked at them, and are tried apart. ``held_games`` lost something that was acknowledged.
     ``waiting_for_engine`` counts games in which something waits for a worker of another engine, or for the game to be
     amended; the server is well all the same, and what waits there is not late.
     """
@@ -43,6 +44,8 @@ class Readiness(msgspec.Struct, frozen=True):
     oldest_waiting_seconds: float | None = None
     held_games: int | None = None
     waiting_for_engine: int | None = None
+    parked_games: int | None = None
+    games_on_trial: int | None = None
 
 
 def readiness(desk: Desk, limits: Limits) -> Readiness:
@@ -54,6 +57,8 @@ def readiness(desk: Desk, limits: Limits) -> Readiness:
     oldest: float | None = None
     elsewhere: int | None = None
     lost: int | None = None
+    parked: int | None = None
+    on_trial: int | None = None
     trouble = desk.store.health.trouble()
     if trouble:
         problems.append(trouble)
@@ -66,6 +71,8 @@ def readiness(desk: Desk, limits: Limits) -> Readiness:
             problems.append("games-held")
         waiting = None if trouble == "store-away" else len(since)
         elsewhere = None if trouble == "store-away" else len(desk.store.waiting_for_engines())
+        parked = None if trouble == "store-away" else len(desk.store.parked())
+        on_trial = None if trouble == "store-away" else len(desk.store.suspicious())
         now = datetime.fromisoformat(desk.clock()) if since else datetime.now(UTC)
         oldest = max((max(0.0, (now - datetime.fromisoformat(at)).total_seconds()) for at in since), default=0.0)
         if oldest > limits.waiting_seconds:
@@ -92,4 +99,6 @@ def readiness(desk: Desk, limits: Limits) -> Readiness:
         oldest_waiting_seconds=oldest,
         waiting_for_engine=elsewhere,
         held_games=lost,
+        parked_games=parked,
+        games_on_trial=on_trial,
     )

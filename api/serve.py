@@ -33,6 +33,7 @@ from events.losses import Loss
 from events.notes import Signer
 from events.room import Room
 from events.store import Store, connect
+from worker.budget import words_for
 from worker.jobs import make_bell
 from worker.log import logger
 from worker.remembering import promised, remembering
@@ -106,7 +107,8 @@ class Worker:
             self._pause_seconds = 0.0
         if now - self._began < self._pause_seconds:
             return False
-        logger().warning("worker-died", worker=self.number, pid=self.process.pid, code=code)
+        why = words_for(code)
+        logger().warning("worker-died", worker=self.number, pid=self.process.pid, code=code, why=why or None)
         self._close()
         self._start()
         self._pause_seconds = min(5.0, max(0.2, self._pause_seconds * 2))

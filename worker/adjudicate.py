@@ -292,11 +292,13 @@ class _Desk:
         """How many of the next submissions may be ruled on here; of a suspicious game those that a child survived."""
         if self.trial is None or not self.is_careful:
             return self.batch
+        if not self.store.unruled_tail(self.game):
+            return 0
         died = False
         for _ in range(TRIALS):
             found = self.trial.hold(self.game, must_stop, self._hold_on)
             logger().info("trial-held", why=found.why, harmless=found.harmless)
-            if found.harmless or not self.store.unruled_tail(self.game):
+            if found.harmless:
                 return found.harmless
             if found.why == "stopped":
                 break

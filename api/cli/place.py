@@ -7,6 +7,7 @@ embedded servers and adjudicates by itself; two such commands come one after the
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,8 +27,9 @@ from events.notes import Signer
 from events.store import BadStoreUrl, Store, connect
 from worker.adjudicate import LEASE_SECONDS, adjudicate
 from worker.jobs import make_bell
-from worker.settings import judges
+from worker.settings import Settings, judges
 from worker.sharing import see_to_shared
+from worker.trial import Trial
 
 PATIENCE_SECONDS = 10.0
 """How long a worker may take for a ruling before this process rules itself. Both at once do no harm."""
@@ -71,9 +73,11 @@ class Place:
         judge = judges().get(self.desk.store.record(game).rules)
         if judge is None:
             return
+        urls = {"ROOKERY_STORE": self.store_url, "ROOKERY_QUEUE": self.queue_url}
+        trial = Trial(Settings.from_environment({**os.environ, **urls}))
         until = time.monotonic() + 2 * LEASE_SECONDS
         while True:
-            done = adjudicate(self.desk.store, judge, game, warm=self.desk.warm)
+            done = adjudicate(self.desk.store, judge, game, warm=self.desk.warm, trial=trial)
             self.has_ruled |= bool(done.ruled)
             # Where nobody else works, the lease is that of a process which was killed: it runs out.
             if done.how != "busy" or not self.is_ours or time.monotonic() > until:

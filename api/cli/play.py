@@ -43,6 +43,7 @@ from domain.thrones.refusals import explain
 from domain.thrones.ruleset import THRONES
 from domain.thrones.state import State
 from events.envelope import Refused, encode, number_of
+from events.store import SUSPICIOUS
 
 
 def new(
@@ -388,6 +389,8 @@ def _remark(one: dict[str, Any]) -> str:
         found.append(f"waits for a worker of {one['waits_for_engine']}, or for rookery amend")
     if one["parked"]:
         found.append(f"parked: {one['parked']}")
+    elif one["on_trial"]:
+        found.append("on trial: workers have died at it")
     elif one["winner"]:
         found.append(f"{one['winner']} has won")
     elif one["drawn"]:
@@ -412,5 +415,6 @@ def _summary(here: Place, game: str) -> dict[str, Any]:
         "fork_of": state.docket.origin.game if state.docket.origin else None,
         "parked": f"{parked.error} at {parked.where}" if parked else None,
         "held": record.is_held,
+        "on_trial": here.desk.store.unreleased(game) >= SUSPICIOUS,
         "waits_for_engine": record.waits.engine if record.waits is not None and unruled else None,
     }

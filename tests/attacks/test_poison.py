@@ -15,11 +15,14 @@ from typing import get_args
 
 import pytest
 
+from api.desk import Desk
+from api.readiness import Limits, readiness
+from api.tokens import Tokens
 from events import codec
 from events.embedded import Embedded
 from events.envelope import submission
 from events.ruling import Judge
-from events.store import Store
+from events.store import Parked, Store
 from events.verify import verify_store
 from tests import toy
 from tests.recording import AT, new_game, submit
@@ -257,3 +260,22 @@ def test_random_kills_park_nobody(embedded: Embedded, real_store: Store, tmp_pat
         assert store.record(game).parked is None
         assert len([codec.entry(one) for one in store.entries(game)]) == sent[game]
         assert verify_store(store, judge, game).is_confirmed
+
+
+def test_readiness_tells_of_parked_games_and_of_games_on_trial(real_store: Store) -> None:
+    store = real_store
+    desk = Desk(store, Tokens(store, "operator"), None, Judge(poison.RULES))
+    new_game(store, "tried")
+    new_game(store, "parked")
+    for _ in range(2):
+        lease = store.acquire("tried", 60)
+        assert lease is not None
+        assert readiness(desk, Limits()).games_on_trial == 0, "a lease that is held is no sign"
+        store.client.delete(store.key("tried", "lease"))  # it ran out
+    held = store.acquire("parked", 60)
+    assert held is not None
+    store.park(held, Parked(at=AT, inbox="1-0", kind="begin", error="OutOfTime", where="a trial"))
+    store.release(held)
+    found = readiness(desk, Limits())
+    assert (found.games_on_trial, found.parked_games) == (1, 1)
+    assert "games" not in str(found.problems), "it is for the operator to know, and no reason to be unready"

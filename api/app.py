@@ -39,7 +39,8 @@ from api.routes import (
     shared,
 )
 from api.watch import Watch
-from api.wire import JSON, to_bytes
+from api.wire import JSON, STREAM, to_bytes
+from worker.figures import Figures
 from worker.log import logger
 
 PREFIX = "/v1"
@@ -58,6 +59,9 @@ ROUTERS = (
 )
 GROUPS = ((PREFIX, ROUTERS), ("", (rules.health_router,)))
 
+METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
+SUBMITTING = "/games/{game}/commands"
+
 _CORRELATION = re.compile(r"[A-Za-z0-9._:-]{1,64}")
 
 
@@ -67,8 +71,9 @@ def create_app(
     heartbeat_seconds: float = ledger.HEARTBEAT_SECONDS,
     limits: Limits = Limits(),  # noqa: B008 - frozen
     streams: int = MOST_STREAMS,
+    figures: Figures | None = None,
 ) -> FastAPI:
-    """The whole HTTP interface of a desk."""
+    """The whole HTTP interface of a desk. What is asked and answered is counted in ``figures``."""
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     app.state.desk = desk
     app.state.watch = Watch(desk.store)
@@ -86,11 +91,12 @@ def create_app(
 
     for kind in (HTTPException, RequestValidationError):
         app.add_exception_handler(kind, _framework_error)
-    app.add_middleware(Frame)
+    app.add_middleware(Frame, figures=Figures() if figures is None else figures)
     return app
 
 
 async def _framework_error(request: Request, error: Exception) -> Response:
+    request.state.problem = errors.problem_of(error)[0].code
     return errors.response(error)
 
 
@@ -99,13 +105,14 @@ class _HeadSent(OSError):
 
 
 class Frame:
-    """Around every request: a correlation id, the answer to exceptions, and one line in the log.
+    """Around every request: a correlation id, the answer to exceptions, one line in the log, and the figures.
 
     HEAD is GET without the body.
     """
 
-    def __init__(self, app: ASGIApp, make_id: Callable[[], str] = lambda: uuid.uuid4().hex) -> None:
+    def __init__(self, app: ASGIApp, figures: Figures, make_id: Callable[[], str] = lambda: uuid.uuid4().hex) -> None:
         self.app = app
+        self.figures = figures
         self.make_id = make_id
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -116,12 +123,13 @@ class Frame:
         state: MutableMapping[str, Any] = scope.setdefault("state", {})
         state["correlation"] = correlation
         status = 0
+        is_stream = False
         head = scope["method"] == "HEAD"
         asked = {**scope, "method": "GET"} if head else scope
         done = False
 
         async def tagged(message: Message) -> None:
-            nonlocal status, done
+            nonlocal status, is_stream, done
             if head and message["type"] == "http.response.body":
                 if not done:
                     done = True
@@ -131,6 +139,11 @@ class Frame:
                 return
             if message["type"] == "http.response.start":
                 status = message["status"]
+                if not head and any(
+                    name == b"content-type" and kind.startswith(STREAM.encode()) for name, kind in message["headers"]
+                ):
+                    is_stream = True
+                    self.figures.count("streams")
                 message["headers"] = [*message["headers"], (b"x-correlation-id", correlation.encode())]
             await send(message)
 
@@ -142,8 +155,13 @@ class Frame:
             except Exception as error:  # noqa: BLE001 - whatever it is, it gets an answer and a line
                 if not done:
                     _tell_unexpected(error)
+                    state["problem"] = errors.problem_of(error)[0].code
                 if not status:
                     await errors.response(error)(asked, receive, tagged)
+            finally:
+                if is_stream:
+                    self.figures.count("streams", by=-1)
+            self._count(scope["method"], asked, status)
             logger().info(
                 "request",
                 method=scope["method"],
@@ -153,6 +171,18 @@ class Frame:
                 seat=state.get("seat"),
                 inbox=state.get("inbox"),
             )
+
+    def _count(self, method: str, asked: Scope, status: int) -> None:
+        """One answer more. What a ruling says may be its author's secret, and is a problem of the ledger alone."""
+        state = asked["state"]
+        route = getattr(asked.get("route"), "path", "none")
+        told = state.get("logged_status", status)
+        self.figures.count("requests", method if method in METHODS else "other", route, str(told))
+        problem = "" if told < 400 else state.get("problem", "")
+        if problem:
+            self.figures.count("problems", problem)
+        if route == SUBMITTING and method == "POST":
+            self.figures.count("submissions", "accepted" if state.get("inbox") else problem or "other")
 
     def _correlation(self, scope: Scope) -> str:
         """The caller's own id where he sends a decent one. It stands in the ledger, for everybody to read."""

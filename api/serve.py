@@ -15,8 +15,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import uvicorn
@@ -28,16 +29,21 @@ from api.tokens import OPERATOR_FILE, Tokens, operator_token
 from events.durability import SETTING, Promise
 from events.embedded import ROLES, DirectoryInUse, Embedded, EmbeddedError, External, Role
 from events.heads import Heads
+from events.journal import Journal
 from events.limits import Quotas
 from events.losses import Loss
 from events.notes import Signer
 from events.room import Room
 from events.store import Store, connect
 from worker.budget import words_for
+from worker.figures import Address, Figures
 from worker.jobs import make_bell
 from worker.log import logger
 from worker.remembering import promised, remembering
 from worker.settings import Settings, judges, setting
+
+if TYPE_CHECKING:
+    from api.metrics import Exporter
 
 SERVER_FILE = "server.json"
 GRACE_SECONDS = 10.0
@@ -158,6 +164,7 @@ class Server:
         store_url: str = "",
         queue_url: str = "",
         limits: Limits = Limits(),  # noqa: B008 - frozen
+        metrics: Address | None = None,
     ) -> None:
         self.directory = directory.absolute()
         self.quotas = quotas
@@ -175,7 +182,10 @@ class Server:
         self.workers: list[Worker] = []
         self.name = name
         self.forks = forks
-        self._app = app or (lambda desk: _application(desk, self.limits.streams))
+        self.figures = Figures()
+        self.metrics = metrics
+        self._exporter: Exporter | None = None
+        self._app = app or (lambda desk: _application(desk, self.limits.streams, self.figures))
         self._socket: socket.socket | None = None
         self._http: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
@@ -224,6 +234,7 @@ class Server:
             self.workers = [Worker(number, environment) for number in range(self.bells)]
             self.look()
             self._listen()
+            self._tell_figures()
             self._say_so()
         except BaseException:
             self.stop()
@@ -286,6 +297,20 @@ class Server:
         except (Exception, SystemExit) as error:  # noqa: BLE001 - told by whoever watches
             self._failed = error
 
+    def _tell_figures(self) -> None:
+        if self.metrics is None:
+            return
+        from api.metrics import Exporter  # what nobody asks for need not be loaded
+
+        journal = Journal(self.directory)
+        desk = self.desk(self.quotas)
+        self._exporter = Exporter(self.metrics, desk, self.figures, version=version("rookery"), journal=journal)
+
+    @property
+    def metrics_url(self) -> str:
+        """Where figures are told; empty: nowhere."""
+        return "" if self._exporter is None else self._exporter.url
+
     def _say_so(self) -> None:
         path = self.directory / SERVER_FILE
         draft = path.with_suffix(".new")
@@ -301,10 +326,12 @@ class Server:
             tended = self.stores.tend()
             for role in tended.started:
                 logger().warning("store-started", role=role)
+                self.figures.count("restarts", role)
             for problem in tended.problems:
                 logger().error("store-in-trouble", problem=problem)
             for worker in self.workers:
-                worker.see_to_it()
+                if worker.see_to_it():
+                    self.figures.count("restarts", "worker")
         except OSError as error:
             if self._thread is None or error.errno not in SHORTAGES:
                 raise
@@ -323,6 +350,8 @@ class Server:
         if self._http is not None and self._thread is not None:
             self._http.should_exit = True
             self._thread.join(GRACE_SECONDS)
+        if self._exporter is not None:
+            self._exporter.close()
         if self._socket is not None:
             self._socket.close()
         until = time.monotonic() + GRACE_SECONDS
@@ -372,7 +401,7 @@ def _listening(host: str, port: int) -> Listener:
     return listener
 
 
-def _application(desk: Desk, streams: int) -> Any:
+def _application(desk: Desk, streams: int, figures: Figures) -> Any:
     from api.app import create_app
 
-    return create_app(desk, streams=streams)
+    return create_app(desk, streams=streams, figures=figures)

@@ -769,6 +769,12 @@ class Store:
         """Games where something waits that may end whoever works at it, sorted."""
         return tuple(game for game in self.unruled() if self.unreleased(game) >= SUSPICIOUS)
 
+    @translated
+    def why_parked(self) -> tuple[Parked, ...]:
+        """Why each of these games is."""
+        found = [self.client.hget(self.key(game, "game"), "parked") for game in self.parked()]
+        return tuple(_parked(one) for one in found if one is not None)
+
     # Losses: see events.losses
 
     @translated
@@ -1053,7 +1059,7 @@ def _unanswered(entry: Entry, stored: Stored, raw: bytes | None) -> RecordDamage
     return RecordDamaged(entry.seq, f"submission {entry.inbox} is not, byte for byte, the one that was ruled on")
 
 
-def _parked(said: str) -> Parked:
+def _parked(said: str | bytes) -> Parked:
     """Why a game is parked. It is parked all the same if nobody can read why."""
     try:
         return msgspec.json.decode(said, type=Parked)

@@ -14,7 +14,7 @@ from typing import Literal
 import msgspec
 import structlog
 
-from events.envelope import Stored, Submission, number_of, utc_now
+from events.envelope import Accepted, Refused, Stored, Submission, number_of, utc_now
 from events.errors import (
     EngineLacking,
     GameUnknown,
@@ -29,6 +29,7 @@ from events.past import Record
 from events.ruling import Judge, Line
 from events.store import SUSPICIOUS, Lease, Parked, Store, Waits
 from worker.budget import UNLIMITED, Budget
+from worker.figures import FIGURES
 from worker.log import logger
 from worker.trial import DOUBTFUL, FOLD_STEP, Death, Trial, kind_of, place_of
 from worker.waiting import next_submissions
@@ -175,6 +176,18 @@ def adjudicate(
             if store.settle(game) or how != "drained":
                 return Outcome(game, how, ruled, desk.version)
     raise AssertionError("a game is settled long before")
+
+
+class _Verdict(msgspec.Struct):
+    """Of the public part of an entry, what became of its command."""
+
+    verdict: Accepted | Refused
+
+
+def _public_code(stored: Stored) -> str:
+    """The code of a refusal as everybody may read it; empty where the command was accepted."""
+    verdict = msgspec.json.decode(stored.public, type=_Verdict).verdict
+    return verdict.code if isinstance(verdict, Refused) else ""
 
 
 class _Desk:
@@ -361,7 +374,7 @@ class _Desk:
         ahead = line
         entries: list[Stored] = []
         past = Record(self.judge, lambda after, upto: self._record(after, upto, line.version, entries))
-        said: list[tuple[Submission, int, str, bool]] = []
+        said: list[tuple[Submission, int, str, str]] = []
         mistake: _Mistake | None = None
         for submission in waiting:
             try:
@@ -374,7 +387,7 @@ class _Desk:
                 mistake = _Mistake(submission, error)
                 break
             entries.append(stored)
-            said.append((submission, ahead.version, kind, b'"verdict":{"verdict":"accepted"}' in stored.public))
+            said.append((submission, ahead.version, kind, _public_code(stored)))
             self._hold_on()
         if entries:
             self.version = self.store.append(self.lease, line, entries, ahead.taken)
@@ -449,8 +462,10 @@ class _Desk:
             where=parked.where,
         )
 
-    def _tell(self, said: list[tuple[Submission, int, str, bool]]) -> None:
-        for submission, entry, kind, accepted in said:
+    def _tell(self, said: list[tuple[Submission, int, str, str]]) -> None:
+        now = utc_now()
+        for submission, entry, kind, code in said:
+            FIGURES.ruled(submission.cause, code, submission.at, now)
             logger().info(
                 "ruled",
                 seat=submission.seat,
@@ -459,5 +474,5 @@ class _Desk:
                 inbox=submission.inbox,
                 cause=submission.cause,
                 kind=kind,
-                accepted=accepted,
+                accepted=not code,
             )

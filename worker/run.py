@@ -23,6 +23,7 @@ from events.store import LONGEST_WAIT_SECONDS
 from worker import jobs, log, pulse
 from worker.adjudicate import Warm
 from worker.budget import limit_memory
+from worker.figures import FIGURES
 from worker.remembering import promised, remembering
 from worker.session import sweep
 from worker.settings import BadSetting, check, setting
@@ -52,6 +53,7 @@ def sweep_for_ever(here: jobs.Office, stop: threading.Event) -> None:
     while not stop.wait(here.settings.sweep_seconds if turn else 0):
         try:
             pulse.beat(here.queue_client, name)
+            FIGURES.tell(here.queue_client)
             rung = sweep(here.store, here.bell, thorough=turn % THOROUGH_EVERY == 0)
             if rung:
                 log.logger().info("swept", rung=rung)
@@ -113,6 +115,8 @@ def work(here: jobs.Office | None = None) -> None:
         jobs.STOP.wait(0.2)
     if heads is not None:
         heads.close()
+    with suppress(Exception):  # its server may be gone before us
+        FIGURES.tell(here.queue_client)
     log.logger().info("worker-ended")
 
 

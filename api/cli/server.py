@@ -25,6 +25,7 @@ from events.embedded import data_directory, find
 from events.envelope import Receipt, Stored
 from events.store import Store
 from worker import log, run
+from worker.figures import SETTING as METRICS
 from worker.settings import Settings, judges, quotas, setting
 
 PORT = 8642
@@ -72,6 +73,7 @@ def up(
         store_url=store,
         queue_url=queue,
         limits=limits(),
+        metrics=setting(METRICS),
     )
     with _told_to_stop() as stop:
         server.start()
@@ -95,6 +97,8 @@ def _greet(out: Out, server: Server) -> None:
         names = " and ".join(server.adopted)
         out.say(f"An earlier server was killed and left its {names} running: taken over, nothing is lost.")
     out.say(f"Rookery listens at {server.url}", style="bold")
+    if server.metrics_url:
+        out.say(f"Figures for Prometheus: {server.metrics_url}")
     out.say(f"Data: {server.directory}")
     if server.is_external:
         out.say(
@@ -111,6 +115,7 @@ def _greet(out: Out, server: Server) -> None:
     out.document(
         {
             "url": server.url,
+            "metrics": server.metrics_url,
             "data": str(server.directory),
             "operator_token_file": str(server.operator_file),
             "adopted": server.adopted,

@@ -16,12 +16,13 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from api.metrics import CODES, PROBLEMS
 from api.serve import Server
-from events.store import Parked, Store
+from events.store import Parked
 from tests.api.test_cli import ROOT, Rookery, until
-from tests.recording import embedded, new_game, real_store, store
+from tests.recording import fake_store, new_game
 from worker.figures import MOST, Address, Figures, address, by_words, told
 
 CANARY = "canary"
+COMMANDS = "/games/{game}/commands"
 
 
 class Watched(Rookery):
@@ -96,30 +97,16 @@ def test_figures_of_real_play(place: dict[str, Any]) -> None:
         lambda: scraped(place["metrics"])[1].get(("rookery_accept_to_ruling_seconds_count",)) == version, "it is told"
     )
     text, found = scraped(place["metrics"])
-    print(
-        [
-            item
-            for item in found.items()
-            if item[0][0].startswith(("rookery_http", "rookery_sub", "rookery_ref", "rookery_rul"))
-        ]
-    )
-    posted = [key for key in found if key[:3] == ("rookery_http_requests_total", "POST", "/games/{game}/commands")]
-    assert {key[-1]: found[key] for key in posted} == {"201": 1, "202": 1, "200": 1, "401": 1, "422": 1} or {
-        key[-1]: found[key] for key in posted
-    } == {"202": 3, "401": 1, "422": 1}
+    posted = {key[3]: found[key] for key in found if key[:3] == ("rookery_http_requests_total", "POST", COMMANDS)}
+    assert posted == {"202": 3, "401": 1, "422": 1}, "what a ruling says is in no answer's figure"
     assert found["rookery_http_requests_total", "GET", "none", "404"] == 1
-    assert found["rookery_http_requests_total", "other", "none", "405"] == 1 or [
-        key for key in found if key[:2] == ("rookery_http_requests_total", "other")
-    ]
+    assert found["rookery_http_requests_total", "other", "/games/{game}", "405"] == 1
+    assert found["rookery_http_problems_total", "token-unknown"] == 1
     assert found["rookery_submissions_total", "accepted"] == 3
     assert found["rookery_submissions_total", "unreadable-letter"] == 1
-    assert (
-        found["rookery_http_problems_total", "token-unknown"] == 1
-        or found["rookery_submissions_total", "token-malformed"]
-    )
     assert found["rookery_rulings_total", "command", "accepted"] == 1
     assert found["rookery_rulings_total", "command", "refused"] == 1
-    assert sum(value for key, value in found.items() if key[0] == "rookery_refusals_total") == 1
+    assert {key[1] for key in found if key[0] == "rookery_refusals_total"} == {"refused-in-secret"}
     assert found["rookery_accept_to_ruling_seconds_bucket", "+Inf"] == version
     assert 0 < found["rookery_accept_to_ruling_seconds_sum",] < 600
     assert (found["rookery_ready",], found["rookery_workers_alive",], found["rookery_waiting_games",]) == (1, 1, 0)
@@ -130,7 +117,6 @@ def test_figures_of_real_play(place: dict[str, Any]) -> None:
 
     secrets = [CANARY, place["operator"], made.json()["organiser"], *tokens.values(), "stark", "winterfell"]
     assert [one for one in secrets if one.lower() in text.lower()] == []
-    assert {value for family in text_string_to_metric_families(text) for one in family.samples for value in one.labels}
 
 
 @pytest.mark.server
@@ -204,7 +190,8 @@ def test_a_socket_of_its_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.server
-def test_games_that_are_parked_or_damaged_are_counted(store: Store) -> None:
+def test_games_that_are_parked_or_damaged_are_counted() -> None:
+    store = fake_store()
     for game, error in (("one", "ValueError"), ("two", "RecordDamaged"), ("three", "")):
         new_game(store, game)
         if error:

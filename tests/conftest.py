@@ -9,6 +9,7 @@ import pytest
 import structlog
 
 from tests.measuring import Measuring
+from tests.programs import pytest_terminal_summary
 from tests.rules import recorder
 from tests.rules.recorder import (
     pytest_addoption,
@@ -21,6 +22,7 @@ __all__ = [
     "pytest_addoption",
     "pytest_runtest_protocol",
     "pytest_sessionfinish",
+    "pytest_terminal_summary",
     "pytest_testnodedown",
 ]
 

@@ -189,7 +189,6 @@ def test_a_socket_of_its_own(tmp_path: Path) -> None:
 # Stores in trouble
 
 
-@pytest.mark.server
 def test_games_that_are_parked_or_damaged_are_counted() -> None:
     store = fake_store()
     for game, error in (("one", "ValueError"), ("two", "RecordDamaged"), ("three", "")):

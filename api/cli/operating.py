@@ -129,6 +129,22 @@ def _go_on(here: Place, loss: losses.Loss, why: str) -> int | None:
     return codec.entry(here.ruling(receipt)).seq
 
 
+def unpark(game: GameId, data: Data = "", store: StoreUrl = "", queue: QueueUrl = "", json: Json = False) -> None:
+    """Let a parked game go on, once what it was parked for is mended. Its ledger is checked first."""
+    out = Out(json)
+    with place(data, store, queue) as here:
+        why = here.desk.store.record(game).parked
+        was_parked = here.desk.store.unpark(game)
+        if was_parked and here.data is not None:
+            Journal(here.data).write(
+                "unpark", game=game, error=why.error if why else "", where=why.where if why else ""
+            )
+        here.desk.ring(game)
+        here.settle(game)
+    out.say(f"Game {game} goes on." if was_parked else f"Game {game} was not parked.")
+    out.document({"game": game, "was_parked": was_parked})
+
+
 # Backups
 
 

@@ -46,6 +46,7 @@ PROBLEMS = (
 """Why a server is not ready. One that is missing here is told as ``other``."""
 
 CODES = frozenset(SENTENCES) | {
+    "bad-forwarded", "too-many-connections", "too-slow",
     "bad-game-id", "bad-key", "bad-parameter", "bad-request", "bad-version", "body-missing", "bundles-busy",
     "game-exists", "game-held", "game-unknown", "internal", "key-reused", "malformed-json", "malformed-text",
     "method-not-allowed", "no-key", "no-such-resource", "no-such-shared-seed", "no-such-version", "not-allowed",

@@ -178,7 +178,8 @@ class Server:
         self.host = host
         self.port = port
         self.log = log
-        self.bells = workers
+        self.bells = max(1, workers)
+        self._most_workers = workers
         self.workers: list[Worker] = []
         self.name = name
         self.forks = forks
@@ -231,7 +232,7 @@ class Server:
             )
             judges(settings.rules)
             environment = {**os.environ, **settings.environment(), "ROOKERY_TIED": "1", "ROOKERY_LOG": self.log}
-            self.workers = [Worker(number, environment) for number in range(self.bells)]
+            self.workers = [Worker(number, environment) for number in range(self._most_workers)]
             self.look()
             self._listen()
             self._tell_figures()

@@ -19,6 +19,7 @@ from events import durability
 from events.limits import Quotas
 from events.ruling import Judge
 from events.store import check_url
+from worker import figures
 
 DEFAULT_RULES = "domain.thrones.ruleset:THRONES"
 
@@ -158,6 +159,13 @@ SETTINGS: dict[str, Setting] = {
             "addresses or networks such as 127.0.0.1,10.0.0.0/8",
             "proxies whose X-Forwarded-For is believed",
         ),
+        Setting(
+            figures.SETTING,
+            "",
+            figures.address,
+            figures.POSSIBLE,
+            "where figures for Prometheus are told; empty: nowhere",
+        ),
     )
 }
 SETTINGS |= {
@@ -173,7 +181,7 @@ def setting(name: str, environment: Mapping[str, str] | None = None) -> Any:
     declared = SETTINGS[name]
     given = ((os.environ if environment is None else environment).get(name) or "").strip()
     if not given and not declared.default:
-        return declared.read("") if declared.read in (_url, _networks, str) else ""
+        return declared.read("") if declared.read in (_url, _networks, str, figures.address) else ""
     try:
         return declared.read(given or declared.default)
     except ValueError as error:

@@ -42,7 +42,7 @@ def up(
     queue: QueueUrl = "",
     port: Annotated[int, typer.Option(help="The port of HTTP; 0 takes any free one.", min=0, max=65535)] = PORT,
     host: Annotated[str, typer.Option(help="The address of HTTP.")] = "127.0.0.1",
-    workers: Annotated[int, typer.Option(help="Worker processes.", min=1, max=64)] = 1,
+    workers: Annotated[int, typer.Option(help="Worker processes; 0: they run elsewhere.", min=0, max=64)] = 1,
     name: Annotated[
         str,
         typer.Option(help="The name it signs by; it stays with its key.", show_default="rookery"),

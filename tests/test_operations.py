@@ -47,7 +47,8 @@ class Machine(Rookery):
                 self.at_once(*words, code=code)
             case "systemctl", ["start", "rookery"]:
                 assert self.server is None
-                self.server = self.up()
+                self.server = up = self.up()
+                until(lambda: httpx.get(f"{up.said['url']}/readyz").status_code == 200, "it is ready")
             case "systemctl", ["stop", "rookery"]:
                 self.stop()
             case "curl", [url]:

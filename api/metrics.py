@@ -40,8 +40,6 @@ PROBLEMS = (
     "worker-silent",
     "no-worker",
     "queue-away",
-    "games-parked",
-    "engine-missing",
 )
 """Why a server is not ready. One that is missing here is told as ``other``."""
 
@@ -145,6 +143,10 @@ def _of_readiness(found: Readiness) -> Iterator[Metric]:
     )
     yield from _known("rookery_waiting_games", "Games with submissions without a ruling", found.waiting_games)
     yield from _known("rookery_oldest_waiting_seconds", "For how long the oldest waits", found.oldest_waiting_seconds)
+    yield from _known("rookery_trial_games", "Games that have ended whoever worked at them", found.games_on_trial)
+    yield from _known(
+        "rookery_waiting_for_engine_games", "Games that wait for a worker of another engine", found.waiting_for_engine
+    )
     yield from _known("rookery_held_games", "Games that lost something acknowledged", found.held_games)
 
 

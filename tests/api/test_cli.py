@@ -245,7 +245,7 @@ def test_seats_may_be_dealt(rookery: Rookery) -> None:
 
 
 def test_the_version_is_told(rookery: Rookery) -> None:
-    assert re.fullmatch(r"rookery \d+\.\d+\.\d+, rules engine \d+\n", rookery.at_once("--version").out)
+    assert re.fullmatch(r"rookery \d+\.\d+\.\d+, rules engine [0-9a-f]{16}\n", rookery.at_once("--version").out)
 
 
 def test_an_export_overwrites_nothing_unless_told_to(table: tuple[Rookery, dict[str, str]], tmp_path: Path) -> None:

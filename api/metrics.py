@@ -7,6 +7,7 @@ word from a closed list, or the template of a route: no game, seat, player, text
 from __future__ import annotations
 
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -31,6 +32,7 @@ from events.errors import RecordError
 from events.health import Trouble
 from events.journal import Journal
 from worker.figures import BOUNDS, SETTING, Address, Figure, Figures, by_words, told
+from worker.log import logger
 
 PROBLEMS = (
     *(one for one in get_args(Trouble) if one),
@@ -241,7 +243,15 @@ class Exporter:
             self._path.unlink(missing_ok=True)
 
 
-class _Unix(ThreadingHTTPServer):
+class _Quiet(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Whoever asks goes away in the middle, or a mistake of ours: told by its type alone, never by its text."""
+        error = sys.exception()
+        if not isinstance(error, OSError):
+            logger().error("figures-failed", error=type(error).__name__)
+
+
+class _Unix(_Quiet):
     address_family = socket.AF_UNIX
 
     def server_bind(self) -> None:
@@ -249,12 +259,12 @@ class _Unix(ThreadingHTTPServer):
         self.server_name, self.server_port = "localhost", 0
 
 
-class _Six(ThreadingHTTPServer):
+class _Six(_Quiet):
     address_family = socket.AF_INET6
 
 
 def _tcp(where: Address, handler: type[BaseHTTPRequestHandler]) -> ThreadingHTTPServer:
-    kind = _Six if ":" in where.host else ThreadingHTTPServer
+    kind = _Six if ":" in where.host else _Quiet
     return kind((where.host, where.port), handler)
 
 

@@ -14,12 +14,16 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from api.metrics import CODES, PROBLEMS
+from api.desk import Desk
+from api.metrics import CODES, PROBLEMS, Exporter
 from api.serve import Server
-from events.store import Parked
+from api.tokens import Tokens
+from events.store import Parked, Store, connect
 from tests.api.test_cli import ROOT, Rookery, until
 from tests.recording import fake_store, new_game
-from worker.figures import MOST, Address, Figures, address, by_words, told
+from worker.figures import MOST, Address, Figures, address, by_words
+from worker.figures import told as told_by
+from worker.jobs import make_bell
 
 CANARY = "canary"
 COMMANDS = "/games/{game}/commands"
@@ -202,6 +206,23 @@ def test_games_that_are_parked_or_damaged_are_counted() -> None:
     assert sorted(one.error for one in store.why_parked()) == ["KeptDamaged", "ValueError"]
 
 
+@pytest.mark.server
+def test_figures_are_told_while_everything_is_away() -> None:
+    """Then they say so. Nothing that depends on the store is told as if it were known."""
+    store = Store.connect("redis://:canary@127.0.0.1:1", patience_seconds=0.1)
+    bell = make_bell(connect("redis://127.0.0.1:1", patience_seconds=0.1))
+    exporter = Exporter(Address("127.0.0.1", 0), Desk(store, Tokens(store, CANARY), bell), Figures())
+    try:
+        text, found = scraped(exporter.url)
+    finally:
+        exporter.close()
+    assert (found["rookery_store_up",], found["rookery_store_script_ok",], found["rookery_ready",]) == (0, 0, 0)
+    assert found["rookery_problem", "store-away"] == 1 and found["rookery_problem", "queue-away"] == 1
+    told = {key[0] for key in found}
+    assert not told & {"rookery_games", "rookery_parked_games", "rookery_held_games", "rookery_workers_alive"}
+    assert CANARY not in text
+
+
 # Counting
 
 
@@ -231,7 +252,7 @@ def test_what_could_not_be_told_is_told_later() -> None:
     figures.ruled("command", "not-your-seat", "2026-01-01T00:00:00+00:00", "2025-12-31T23:59:59+00:00")
     figures.tell(client)
     figures.tell(client)
-    found = told(client)
+    found = told_by(client)
     assert by_words(found, "rulings") == {("command", "accepted"): 1, ("command", "refused"): 1}
     assert by_words(found, "refusals", CODES) == {("not-your-seat",): 1}
     assert found["waited-count",] == 2 and found["waited-sum",] == 3, "no clock makes a wait shorter than none"

@@ -396,8 +396,8 @@ def _listening(host: str, port: int) -> Listener:
         if error.errno == errno.EADDRINUSE:
             raise PortTaken(host, port) from error
         raise BadAddress(host, port, error.strerror or str(error)) from error
-    except OverflowError as error:
-        raise BadAddress(host, port, str(error)) from error
+    except (OverflowError, ValueError) as error:  # a name that is none, a port beyond all
+        raise BadAddress(host, port, "it is no address") from error
     listener.set_inheritable(False)
     return listener
 

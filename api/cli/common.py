@@ -61,7 +61,9 @@ Data = Annotated[
 StoreUrl = Annotated[
     str,
     typer.Option(
-        "--store", envvar="ROOKERY_STORE", help=f"URL of a store to use instead of a data directory: {STORE_SCHEMES}."
+        "--store",
+        envvar="ROOKERY_STORE",
+        help=f"URL of a store instead of a data directory: {STORE_SCHEMES}. With a password, better by the variable.",
     ),
 ]
 QueueUrl = Annotated[

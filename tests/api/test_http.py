@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import Any
 
 import httpx
@@ -383,6 +384,32 @@ def test_a_listener_goes_on_where_he_was_cut_off(table: Table) -> None:
         assert [seq for seq, _ in heard(stream, 4)] == [1, 2, 3, 4]
     check_problem(table.get("/events", Last_Event_ID="99"), 404, "no-such-version")
     check_problem(table.get("/events", Last_Event_ID="two"), 400, "bad-version")
+
+
+def test_a_token_or_an_address_has_its_number_of_event_streams(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table.place.app.state.streams, "most", 2)
+
+    def refused(who: str | None) -> bool:
+        with table.http.stream("GET", f"{table.path}/events", headers=table.bearer(who)) as stream:
+            if stream.status_code == 200:
+                return False
+            assert stream.status_code == 429
+            assert int(stream.headers["retry-after"]) > 0
+            assert json.loads(stream.read())["code"] == "too-many-streams"
+            return True
+
+    for who in ("stark", None):
+        with ExitStack() as held:
+            for _ in range(2):
+                one = held.enter_context(table.http.stream("GET", f"{table.path}/events", headers=table.bearer(who)))
+                assert one.status_code == 200
+            assert refused(who)
+            assert not refused("baratheon"), "another token has its own"
+        for _ in range(500):
+            if not refused(who):
+                break
+            time.sleep(0.02)
+        assert not refused(who), "one that has ended does not count"
 
 
 def test_a_silent_game_is_still_there(table: Table) -> None:

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +16,7 @@ from events.store import BadStoreUrl, check_url
 from worker import run
 from worker.settings import DEFAULT_RULES, LEVELS, SETTINGS, BadSetting, Settings, check, quotas, setting
 
+ROOT = Path(__file__).parents[2]
 CANARY = "hunter2canary"
 ANYTHING = {"ROOKERY_DATA", "ROOKERY_DEBUG", "ROOKERY_TIED", "ROOKERY_BACKUP_TO"}
 """Settings that take any text; the command that uses one says what is wrong with it."""
@@ -41,6 +44,8 @@ OTHERS = {
     "ROOKERY_STORE_MAY": ("x", "lags,forgets", "LAGS", "1"),
     "ROOKERY_RULES": ("x", "a:b:c", "a.b", ":", "os;system:x", f"{DEFAULT_RULES},"),
     "ROOKERY_LOG": ("verbose", "10", "warning,error", "wärning"),
+    "ROOKERY_METRICS": ("x", "8.8.8.8:9642", "0.0.0.0:9642", "127.0.0.1:x", ":", "http://127.0.0.1:1"),
+    "ROOKERY_WORKER_MEMORY_MB": ("x", "-1", "1", "255", "1.5"),
     "ROOKERY_TRUSTED_PROXIES": ("x", "1.2.3", "10.0.0.1/8", "1.2.3.4:80", "localhost", "1.2.3.4 5.6.7.8", "::g"),
 }
 
@@ -146,6 +151,13 @@ def test_an_empty_variable_is_one_that_is_not_set_and_spaces_around_a_value_do_n
 
 def test_every_default_is_possible_and_every_variable_of_the_code_is_in_the_table() -> None:
     check({})
+    named = {
+        name
+        for package in ("api", "worker", "events")
+        for source in (ROOT / package).rglob("*.py")
+        for name in re.findall(r"ROOKERY_[A-Z_]*[A-Z]", source.read_text(encoding="utf-8"))
+    }
+    assert named <= SETTINGS.keys()
     assert Settings.from_environment({"ROOKERY_STORE": "redis://h"}).queue_url == "redis://h"
     with pytest.raises(BadSetting, match="ROOKERY_STORE has a value that cannot be used: a worker needs a store"):
         Settings.from_environment({})

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import traceback
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -84,7 +86,9 @@ class Judge:
             for fact in facts:
                 state = self.rules.evolve(state, fact)
         except Exception as error:
-            raise RecordDamaged(read.seq, f"it does not fit the position ({type(error).__name__})") from error
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}"
+            raise RecordDamaged(read.seq, f"it does not fit the position ({where})") from error
         return line.after(state, number_of(read.inbox), stored.digest)
 
     def lacking(self, state: Any) -> EngineLacking | None:

@@ -575,7 +575,12 @@ class Store:
         All that reads the ledger reads it here. Raises :class:`RecordDamaged`; whoever meets damage first, whether it
         reads or rules, stops the game with that.
         """
-        chain = Chain(after, GENESIS if after == 0 else None)
+        for _, stored in self._read(game, after, count, GENESIS if after == 0 else None):
+            yield stored
+
+    def _read(self, game: str, after: int, count: int | None, head: str | None) -> Iterator[tuple[Entry, Stored]]:
+        """Entries decoded and as they are stored; ``head`` is the digest that the first of them continues."""
+        chain = Chain(after, head)
         stored = Stored(b"", (), "")
         try:
             for name, fields in self._rows(game, "ledger", after, count):
@@ -583,8 +588,7 @@ class Store:
                 if name != stream_id(seq):
                     raise RecordDamaged(seq, f"{name} stands in its place in the stream")
                 stored = _stored(seq, fields)
-                chain.add(stored)
-                yield stored
+                yield chain.add(stored), stored
         except RecordDamaged as damage:
             if not (isinstance(damage.__cause__, FromTheFuture) and is_as_written(stored)):
                 self.stop(game, damage)
@@ -597,8 +601,7 @@ class Store:
         """
         inbox = self.raw_submissions(game)
         overtaken: dict[str, bytes] = {}
-        for stored in self.entries(game, 0, upto):
-            entry = codec.entry(stored)
+        for entry, stored in self._read(game, 0, upto, GENESIS):
             for name, raw in inbox if entry.inbox not in overtaken else ():
                 overtaken[name] = raw
                 if name == entry.inbox:
@@ -916,9 +919,10 @@ class Store:
         if line is None or (at is not None and line.version > at):
             line = judge.begin()
         count = None if at is None else at - line.version
-        chain = Chain(line.version, line.head)  # the entries are joined to each other, but not yet to this line
-        for stored in self.entries(game, line.version, count):
-            line = judge.evolve(line, stored, chain.add(stored))
+        for entry, stored in self._read(game, line.version, count, None):
+            if entry.prev != line.head:  # the line may be of a game that is no more: then the ledger is not to blame
+                raise RecordDamaged(entry.seq, f"it does not continue {line.head[:12]}…, which was read before")
+            line = judge.evolve(line, stored, entry)
         return line
 
     # Import

@@ -91,8 +91,10 @@ class Prose:
         return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1] if parts else "no units"
 
     def order(self, token: str) -> str:
-        """An order token in words."""
-        order = self.edition.tokens[token]
+        """An order token in words. An arbiter may have stated one that this edition does not have."""
+        order = self.edition.tokens.get(token)
+        if order is None:
+            return self.name(token)
         number = f" {order.modifier:+d}" if order.type in ("march", "defense") and order.modifier else ""
         kind = "Consolidate Power" if order.type == "consolidate" else order.type.title()
         return f"{'special ' if order.star else ''}{kind}{number}"
@@ -108,7 +110,7 @@ class Prose:
     def line(self, fact: kernel.Fact) -> str:
         """The sentence with the rules it rests on in brackets."""
         sentence = self.sentence(fact)
-        return f"{sentence} [{', '.join(dict.fromkeys(fact.rules))}]" if sentence and fact.rules else sentence
+        return f"{sentence} [{one_line(', '.join(dict.fromkeys(fact.rules)))}]" if sentence and fact.rules else sentence
 
 
 def counted_word(number: int, word: str) -> str:

@@ -1,0 +1,87 @@
+"""An arbiter states facts that name what there is not. Whatever the rules take, everybody can go on reading the game.
+
+A correction that removed an order of no edition was accepted; from then on the log, its entry, the certificate and the
+event stream of that table were a mistake of the server, for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from api.bench import Bench
+from api.certificate import as_text, certify
+from api.tokens import Caller
+from domain.kernel.arbiter import Correct
+from domain.kernel.facts import Fact
+from domain.thrones.editions.composed import compose
+from domain.thrones.prose import Prose
+from domain.thrones.variations import PRESETS
+from events.envelope import Accepted
+from tests.api.test_moments import GAME, Table
+from tests.statable_facts import EXAMPLES
+
+OPERATOR = Caller("operator", None, "gm")
+NOBODY = Caller("public")
+UNKNOWN = ("nobody-knows", "", "\x1b[31mred\u202e", "march-plus-1", "stark", "x" * 100)
+NUMBERS = (0, -1, 999, -999)
+
+
+def nonsense(value: Any) -> Iterator[Any]:
+    """The same value with one word or number in it that means something else, or nothing."""
+    match value:
+        case bool() | None:
+            yield not value
+        case str():
+            yield from UNKNOWN
+        case int():
+            yield from NUMBERS
+        case list():
+            yield []
+            for place, one in enumerate(value):
+                yield from ([*value[:place], other, *value[place + 1 :]] for other in nonsense(one))
+        case dict():
+            for name, one in value.items():
+                yield from ({**value, name: other} for other in nonsense(one))
+                yield from ({other: one} for other in UNKNOWN)
+
+
+def stated(example: Fact) -> Iterator[dict[str, Any]]:
+    """Facts of one kind as somebody may state them."""
+    plain: dict[str, Any] = msgspec.to_builtins(example)
+    for name, value in plain.items():
+        if name != "fact":
+            yield from ({**plain, name: other} for other in nonsense(value))
+    yield {**plain, "rules": ["nobody-knows", "\x1b[31mred\u202e"]}
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize("preset", sorted(PRESETS))
+def test_a_stated_fact_is_told_in_words_whatever_it_names(preset: str, example: Fact) -> None:
+    prose = Prose(compose(PRESETS[preset].variations))
+    for raw in stated(example):
+        try:
+            fact = msgspec.convert(raw, type(example))
+        except msgspec.ValidationError:
+            continue
+        assert prose.line(fact).isprintable(), raw
+
+
+def test_a_game_stays_readable_after_every_correction_that_the_rules_take() -> None:
+    table = Table()
+    for _ in range(3):
+        table.answer()
+    bench = Bench(table.desk, lambda receipt: None)
+    orders = [{"fact": "OrderRemoved", "house": "stark", "area": "winterfell", "order": word} for word in UNKNOWN]
+    for raw in orders:
+        command = msgspec.convert({"facts": [raw], "reason": "r", "kind": "correct"}, Correct)
+        planned = bench.plan_correction(GAME, OPERATOR, command)
+        bench.act(GAME, OPERATOR, command, expected=planned.version)
+        table.rule()
+    read = list(table.desk.log(GAME, NOBODY))
+    assert sum(entry.cause == "arbiter" and isinstance(entry.verdict, Accepted) for entry in read) == len(orders)
+    for entry in read:
+        assert as_text(certify(table.desk, GAME, NOBODY, entry.seq, None))

@@ -68,6 +68,8 @@ from worker.session import Bell
 PAST = 32
 """How many earlier positions are kept, so that whoever reads a game from one to the next does not fold it anew."""
 
+MOST_WAITING = 8
+"""How many threads wait for a ruling at once. In a parked game none comes, and the threads are for everybody."""
 
 HOUR_SECONDS = 3600
 
@@ -198,6 +200,7 @@ class Desk:
         self._past: OrderedDict[tuple[str, int], Line] = OrderedDict()
         self._origins: dict[str, Origin | None] = {}
         self._lock = threading.Lock()  # for the two above
+        self._waiting = threading.BoundedSemaphore(MOST_WAITING)
 
     # Games
 
@@ -433,9 +436,18 @@ class Desk:
     def ruling(self, game: str, inbox: str, timeout_seconds: float = 0.0) -> Stored | None:
         """The entry that answers a submission, waiting for it a while; None when there is none yet."""
         number = number_of(inbox)
-        if not self.store.await_version(game, number, timeout_seconds):
+        if not self._await(game, number, timeout_seconds):
             return None
         return self.store.ruling_on(game, inbox)
+
+    def _await(self, game: str, version: int, timeout_seconds: float) -> bool:
+        """Whether the ledger reaches a version. Whoever would be one too many to wait in a thread does not wait."""
+        if timeout_seconds and self._waiting.acquire(blocking=False):
+            try:
+                return self.store.await_version(game, version, timeout_seconds)
+            finally:
+                self._waiting.release()
+        return self.store.await_version(game, version, 0.0)
 
     # Reading
 

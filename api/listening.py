@@ -18,14 +18,14 @@ import re
 import resource
 import socket
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 import h11
 import msgspec
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
@@ -51,6 +51,9 @@ SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 MOST_STREAMS = 16
 """Event streams of one token, or without token of one address, at once. Setting: ``ROOKERY_STREAMS``."""
+
+MOST_WORKED_FOR = 4
+"""Readings of one address that are worked on at once. There is one processor for all of them; the threads are forty."""
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -187,31 +190,83 @@ class Tally:
                 del self.held[whose]
 
 
+class Turns:
+    """Who is worked for: so many requests of everybody at once, his others after them, in their order."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._here: Counter[str] = Counter()
+        self._lines: dict[str, asyncio.Semaphore] = {}
+
+    @asynccontextmanager
+    async def one(self, whose: str) -> AsyncIterator[None]:
+        line = self._lines.setdefault(whose, asyncio.Semaphore(self.most))
+        self._here[whose] += 1
+        try:
+            async with line:
+                yield
+        finally:
+            self._here[whose] -= 1
+            if not self._here[whose]:
+                del self._here[whose], self._lines[whose]
+
+
 class Doorkeeper:
-    """Around the application: who asks, behind listed proxies, and no more requests of his at once than connections."""
+    """Around the application: who asks, no more requests of his at once than connections, and whose turn it is.
+
+    A request whose connection is gone is worked on all the same, so it counts as long as that takes. Readings and plans
+    take turns until the answer begins; what waits for a ruling or listens does no work meanwhile. Whether the server is
+    well is told at once.
+    """
 
     def __init__(self, app: ASGIApp, limits: Limits) -> None:
         self.app = app
         self.proxies = limits.proxies
         self.tally = Tally(limits.address_connections)
+        self.turns = Turns(MOST_WORKED_FOR)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        peer = scope.get("client")
-        if scope["type"] != "http" or not self.proxies or peer is None or not _is_listed(peer[0], self.proxies):
+        if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        client = str(scope["client"][0]) if scope.get("client") else "local"
+        if _is_listed(client, self.proxies):
+            try:
+                client = forwarded(client, scope["headers"], self.proxies)
+            except ValueError:
+                refusal = Edge(400, "bad-forwarded", "X-Forwarded-For holds what is no address.")
+                await errors.response(refusal)(scope, receive, send)
+                return
+            scope = {**scope, "client": (client, 0)}
+        whose = origin(client)
         try:
-            client = forwarded(peer[0], scope["headers"], self.proxies)
-        except ValueError:
-            refusal = Edge(400, "bad-forwarded", "X-Forwarded-For holds what is no address.")
-            await errors.response(refusal)(scope, receive, send)
-            return
-        detail = f"An address may have {self.tally.most} requests at once."
-        try:
-            with self.tally.one(origin(client), "too-many-connections", detail):
-                await self.app({**scope, "client": (client, 0)}, receive, send)
+            with self.tally.one(
+                whose, "too-many-connections", f"An address may have {self.tally.most} requests at once."
+            ):
+                await self._in_turn(whose, scope, receive, send)
         except Edge as refusal:
             await errors.response(refusal)(scope, receive, send)
+
+    async def _in_turn(self, whose: str, scope: Scope, receive: Receive, send: Send) -> None:
+        if not _is_work(scope["method"], scope["path"]):
+            await self.app(scope, receive, send)
+            return
+        async with AsyncExitStack() as turn:
+            await turn.enter_async_context(self.turns.one(whose))
+
+            async def sending(message: Message) -> None:
+                if message["type"] == "http.response.start":
+                    await turn.aclose()  # a reader who takes his time keeps nobody behind him waiting
+                await send(message)
+
+            await self.app(scope, receive, sending)
+
+
+def _is_work(method: str, path: str) -> bool:
+    """Whether a request makes the server compute, rather than wait or keep something."""
+    if not path.startswith("/v1/") or path.endswith("/events"):
+        return False
+    return method in ("GET", "HEAD") or path.endswith("/plan")
 
 
 class Strict(h11.Connection):

@@ -9,7 +9,7 @@ from datetime import datetime
 import msgspec
 
 from events import codec
-from events.envelope import GENESIS, Entry, Part, Stored, number_of
+from events.envelope import GENESIS, Entry, Part, Stored, is_stream_id, number_of
 from events.errors import RecordDamaged, RecordError
 from events.sealing import SUBMISSION, commitment
 
@@ -36,6 +36,7 @@ class Chain:
         self.turn: int | None = None if version else 0
         """How much of the inbox is answered without a gap, where it is known."""
         self._ahead: set[int] = set()
+        self._schema = 1
 
     def add(self, stored: Stored) -> Entry:
         """Take the next entry; raises :class:`RecordDamaged` naming it."""
@@ -49,7 +50,7 @@ class Chain:
             raise RecordDamaged(seq, f"it cannot be read ({error})") from error
         if fault is not None:
             raise RecordDamaged(seq, fault)
-        self.version, self.head = seq, stored.digest
+        self.version, self.head, self._schema = seq, stored.digest, entry.v
         if self._is_in_turn(entry):
             self._at = at
         return entry
@@ -69,6 +70,10 @@ class Chain:
     def _fault(self, seq: int, entry: Entry, stored: Stored) -> str | None:
         if entry.seq != seq:
             return f"entry {entry.seq} stands in its place"
+        if not is_stream_id(entry.inbox):
+            return f"it answers {entry.inbox[:40]!r}, which is no submission"
+        if entry.v < self._schema:
+            return f"it is written in schema {entry.v}, and {self._schema} is the least here"
         if self.head is not None and entry.prev != self.head:
             return f"it continues {entry.prev[:12]}…, but the entry before it is {self.head[:12]}…"
         if digest(entry.prev, stored.public, stored.sealed) != stored.digest:

@@ -73,7 +73,9 @@ def is_shallow(raw: bytes) -> bool:
 
 def write_submission(submission: Submission) -> bytes:
     """The stored form, without the inbox id. What was read from a store is given back as it stands there."""
-    return submission.raw or encode(msgspec.structs.replace(submission, inbox=""))
+    if submission.raw is not None:
+        return submission.raw
+    return encode(msgspec.structs.replace(submission, inbox=""))
 
 
 def read_submission(inbox: str, raw: bytes) -> Submission:

@@ -7,6 +7,7 @@ envelope, the game's own commands and facts included; :mod:`events.upcasters` li
 from __future__ import annotations
 
 import hashlib
+import re
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -22,6 +23,8 @@ GENESIS = "0" * 64
 
 SECRETLY = "refused-in-secret"
 """The public code of a refusal whose real one could betray the command."""
+
+_STREAM_ID = re.compile(r"[1-9][0-9]{0,14}-0")
 
 _encoder = msgspec.json.Encoder(order="deterministic", enc_hook=str)
 
@@ -42,7 +45,8 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``key`` is the idempotency key, ``seen`` the ledger version the author had before him. ``at`` is the time of the
     store's clock, and never before that of the submission before; empty until the store has it. ``letter`` binds the
     text of the letter that it came in, SHA-256(salt ‖ text) in hexadecimal, where there was one; both lie elsewhere, so
-    that they can be erased. ``raw`` are the bytes as they are stored, which the entry binds; not stored inside either.
+    that they can be erased. ``raw`` are the bytes as they are stored, which the entry binds, perhaps none at all;
+    None for what the store does not have yet. Not stored inside either.
     """
 
     v: int
@@ -56,7 +60,7 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     command: msgspec.Raw
     letter: str = ""
     inbox: str = ""
-    raw: bytes = b""
+    raw: bytes | None = None
 
     @property
     def number(self) -> int:
@@ -77,6 +81,11 @@ def stream_id(number: int) -> str:
 def number_of(stream_id: str) -> int:
     """The place that a stream id stands for."""
     return int(stream_id.partition("-")[0])
+
+
+def is_stream_id(text: str) -> bool:
+    """Whether a text is the id of a place, in its only spelling."""
+    return _STREAM_ID.fullmatch(text) is not None
 
 
 def submission(

@@ -21,8 +21,8 @@ import msgspec
 from domain.kernel.docket import Origin
 from events import codec
 from events.chain import Chain, is_bound
-from events.envelope import GENESIS, Entry, Part, Seal, Stored, Submission, encode, number_of
-from events.errors import FileDamaged, RecordDamaged
+from events.envelope import GENESIS, Entry, Part, Seal, Stored, Submission, encode, is_stream_id, number_of
+from events.errors import FileDamaged, FromTheFuture, RecordDamaged
 from events.sealing import PEPPER, SUBMISSION
 from events.store import Kept, Store
 
@@ -121,8 +121,9 @@ def export_game(
     """The lines of a file. A redacted one (``full=False``) is for ``player``, with the submissions of ``seats``.
 
     A full file holds the pepper and with it every secret, also those to come: it is for backup and verification. A
-    ``privileged`` one has what is sealed for any player. With ``at`` it ends with that entry, and with the submission
-    that it answers. It is whole or not begun: raises :class:`RecordDamaged` before the first line.
+    ``privileged`` one has what is sealed for any player. With ``at`` it ends with that entry, and with the newest
+    submission that is answered up to there. It is whole or not begun: raises :class:`RecordDamaged` before the first
+    line.
     """
     record = store.record(game)
     entries, submissions = store.version(game), store.inbox_length(game)
@@ -166,9 +167,8 @@ def export_game(
 
 
 def _answered(store: Store, game: str, at: int) -> int:
-    """The number of the submission that an entry answers; 0 before the first."""
-    found = store.entry(game, at) if at else None
-    return 0 if found is None else number_of(codec.entry(found).inbox)
+    """The largest number of a submission that the entries up to one answer; some go ahead of others."""
+    return max((number_of(codec.entry(one).inbox) for one in store.entries(game, 0, at)), default=0)
 
 
 def parse(lines: Iterable[bytes]) -> Iterator[ExportLine]:
@@ -227,10 +227,9 @@ def _decoded(number: int, raw: bytes, entries: int) -> ExportLine:
 
 def _behind(line: int, content: SubmissionLine, last: int) -> int:
     """The number of a submission, which comes behind those before."""
-    try:
-        number = number_of(content.inbox)
-    except ValueError as error:
-        raise FileDamaged(line, f"{content.inbox[:40]!r} is no number of a submission") from error
+    if not is_stream_id(content.inbox):
+        raise FileDamaged(line, f"{content.inbox[:40]!r} is no number of a submission")
+    number = number_of(content.inbox)
     if number <= last:
         raise FileDamaged(line, f"submission {content.inbox} stands behind number {last}")
     return number
@@ -240,7 +239,7 @@ def _check_form(line: int, content: SubmissionLine) -> None:
     """A submission has one of its two forms, and always the same one."""
     try:
         same = SubmissionLine.of(content.read()) == content
-    except ValueError:
+    except (ValueError, FromTheFuture):
         same = False
     if not same:
         raise FileDamaged(line, f"submission {content.inbox} is not as it was written")

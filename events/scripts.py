@@ -14,7 +14,9 @@ end
 
 _GROW = """
 local function grow(game, bytes)
-  if redis.call('HEXISTS', game, 'bytes') == 1 then redis.call('HINCRBY', game, 'bytes', string.format('%d', bytes)) end
+  if string.match(redis.call('HGET', game, 'bytes') or '', '^%d+$') then
+    redis.call('HINCRBY', game, 'bytes', string.format('%d', bytes))
+  end
 end
 """
 # How many bytes lie in a game is counted from when somebody first asked on (COUNT).
@@ -224,8 +226,9 @@ else
 end
 redis.call('SET', KEYS[2], string.format('%d %s', token, ARGV[1]), 'PX', tonumber(ARGV[2]))
 local cursor = redis.call('HGET', KEYS[1], 'cursor') or '0'
-local stopped = redis.call('HGET', KEYS[1], 'parked') or redis.call('HGET', KEYS[1], 'lost') or ''
+local stopped = redis.call('HEXISTS', KEYS[1], 'parked') + redis.call('HEXISTS', KEYS[1], 'lost')
 local unreleased = tonumber(redis.call('HGET', KEYS[1], 'unreleased') or '1') - 1
+if not string.match(cursor, '^%d+$') then cursor = '-1' end
 return {'done', token, last(KEYS[3]), tonumber(cursor), stopped, unreleased}
 """
 )

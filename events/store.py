@@ -468,7 +468,7 @@ class Store:
             raise BadCommand(f"it is nested more than {codec.MOST_NESTED} levels deep")
         if not codec.is_json(raw):
             raise BadCommand("it is not JSON")
-        return msgspec.structs.replace(submission, key=submission.key or uuid.uuid4().hex, raw=b"")
+        return msgspec.structs.replace(submission, key=submission.key or uuid.uuid4().hex, raw=None)
 
     def _bytes(self, game: str) -> int:
         """How many bytes lie in the streams of a game."""
@@ -766,7 +766,8 @@ class Store:
         """How many leases in a row ended without release; one that is held now does not count."""
         # In this order: what is given back in between makes the number smaller, never larger.
         is_held = bool(self.client.exists(self.key(game, "lease")))
-        return max(0, int(self.client.hget(self.key(game, "game"), "unreleased") or 0) - is_held)
+        found = self.client.hget(self.key(game, "game"), "unreleased") or b"0"
+        return max(0, int(found) - is_held) if found.isdigit() else SUSPICIOUS
 
     def suspicious(self) -> tuple[str, ...]:
         """Games where something waits that may end whoever works at it, sorted."""
@@ -811,7 +812,10 @@ class Store:
     def waits(self, game: str) -> Waits | None:
         """Which engine a game waits for, as far as somebody has looked."""
         found = self.client.hget(self.key(game, "game"), "waits")
-        return None if found is None else msgspec.json.decode(found, type=Waits)
+        try:
+            return None if found is None else msgspec.json.decode(found, type=Waits)
+        except (msgspec.MsgspecError, ValueError):
+            return None  # then whoever looks next says it anew
 
     @translated
     def waiting_for_engines(self) -> tuple[str, ...]:
@@ -848,7 +852,11 @@ class Store:
 
     def _is_idle(self, game: str) -> bool:
         cursor, *stopped = self.client.hmget(self.key(game, "game"), "cursor", "parked", "lost")
-        return any(stopped) or self._last(game, "inbox") <= int(cursor or 0)
+        if any(one is not None for one in stopped):
+            return True
+        # A cursor that nobody can read, or that is beyond the inbox, is for a worker to meet, and stops this game only.
+        newest, ruled = self._last(game, "inbox"), cursor or b"0"
+        return bool(ruled.isdigit()) and newest == int(ruled)
 
     @translated
     def relist(self) -> int:
@@ -890,8 +898,8 @@ class Store:
             return None
         try:
             kept = msgspec.json.decode(raw, type=Snapshot)
-            if kept.engine != judge.engine:
-                return None
+            if kept.engine != judge.engine or kept.ahead:
+                return None  # where an act has gone ahead, no entry tells what is answered up to it
             line = Line(judge.codec.state(bytes(kept.state), kept.v), kept.version, kept.taken, kept.head, kept.ahead)
         except (msgspec.MsgspecError, ValueError, TypeError):
             return None
@@ -1074,8 +1082,7 @@ def _parked(said: str | bytes) -> Parked:
 def _tells(judge: Judge, line: Line, read: Entry, pepper: bytes) -> bool:
     """Whether a position is the one whose digests an entry holds."""
     try:
-        number, is_counted = number_of(read.inbox), line.taken + len(line.ahead) == line.version
-        is_ruled = is_counted and (number <= line.taken or number in line.ahead)
+        is_ruled = line.taken == line.version and number_of(read.inbox) <= line.taken
         return is_ruled and judge.digest_of(line.state, pepper, read.prev, read.seq) == read.state
     except Exception:  # noqa: BLE001 - it may be anything
         return False

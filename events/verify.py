@@ -124,7 +124,7 @@ class Verifier:
             self.line = self._folded(seq, entry, stored)
         else:
             self.line = self._folded(seq, entry, stored)
-            self._check_engine(entry)
+            self._check_engine(entry, raw)
             self._note_elsewhere(entry)
         self.kept.append(stored)
         self.facts += len(entry.facts)
@@ -176,10 +176,15 @@ class Verifier:
             return f"submission {entry.inbox}, which it answers, is missing; the others are {_spans(self.inbox)}"
         return "all submissions are missing: a whole record has, before its entries, what each of them answers"
 
-    def _check_engine(self, entry: Entry) -> None:
-        """Only the engine that was agreed changes anything; so no forger calls another one as his witness."""
+    def _check_engine(self, entry: Entry, raw: bytes) -> None:
+        """Only the engine that was agreed rules; so no forger calls another one as his witness, for a refusal either.
+
+        Another one rules on nothing but the act that moves the game to it, and may have refused that.
+        """
         pinned = self.judge.rules.pinned(self.line.state)
-        if entry.facts and pinned and entry.engine != pinned:
+        if pinned in ("", entry.engine) or (entry.v == 1 and not entry.facts):
+            return  # what was before schema 2 refused letters under any engine
+        if entry.facts or not may_go_ahead(entry, raw, pinned):
             detail = f"it was ruled by {entry.engine}, and the game is to be ruled by {pinned}"
             raise _Disagrees(entry.seq, "engine", detail)
 
@@ -194,9 +199,8 @@ class Verifier:
         """What the rules make of it. Where the submission is at hand it is bound anew, else as it is on the record."""
         part = codec.submission_part(stored, entry)
         found = None if self.inbox is None else self.inbox.get(number_of(entry.inbox))
-        submitted = b"" if found is None else codec.write_submission(found)
         submission = Submission(
-            v=entry.v,
+            v=entry.v if found is None else found.v,
             at=entry.at,
             cause=entry.cause,
             seat=entry.seat,
@@ -204,9 +208,9 @@ class Verifier:
             seen=entry.seen,
             causation=entry.causation,
             correlation=entry.correlation,
-            command=msgspec.Raw(raw),
+            command=msgspec.Raw(raw) if found is None else found.command,
             inbox=entry.inbox,
-            raw=submitted,
+            raw=b"" if found is None else codec.write_submission(found),
         )
         try:
             self.past.version = self.line.version
@@ -218,7 +222,7 @@ class Verifier:
                 engine,
                 self.past,
                 v=entry.v,
-                bound=None if submitted else part,
+                bound=part if found is None else None,
             )[0]
         except Exception as error:
             raise _Disagrees(entry.seq, "ruling", f"the rules fail on its command ({type(error).__name__})") from error
@@ -299,6 +303,8 @@ def _binds(part: Part | None) -> str:
 
 def _difference(entry: Entry, raw: bytes | None, found: Submission, part: Part | None) -> tuple[str, str] | None:
     """What an entry says otherwise than the submission that it answers; ``raw`` is None where it is sealed."""
+    if found.v > entry.v:
+        return "schema", f"submission {entry.inbox} is of schema {found.v}, and the entry of {entry.v}"
     if raw is not None and UPCASTERS.lift("command", found.v, bytes(found.command)) != raw:
         return "command", f"submission {entry.inbox} holds another command"
     for field in ("at", "cause", "seat", "seen", "causation", "correlation"):
@@ -428,4 +434,6 @@ def verify_chain(lines: Iterable[bytes]) -> RecordError | None:
             raise FileDamaged(1, claims.wrong)
     except (RecordDamaged, FileDamaged) as damage:
         return damage
+    except (RecordError, msgspec.MsgspecError, ValueError, IndexError) as error:
+        return RecordDamaged(chain.version, f"it cannot be read ({error})")
     return None

@@ -14,6 +14,7 @@ from typing import Literal
 import msgspec
 import structlog
 
+from events import codec
 from events.envelope import Accepted, Refused, Stored, Submission, number_of, utc_now
 from events.errors import (
     EngineLacking,
@@ -28,6 +29,7 @@ from events.errors import (
 from events.past import Record
 from events.ruling import Judge, Line
 from events.store import SUSPICIOUS, Lease, Parked, Store, Waits
+from events.upcasters import VERSION
 from worker.budget import UNLIMITED, Budget
 from worker.figures import FIGURES
 from worker.log import logger
@@ -224,7 +226,10 @@ class _Desk:
         self.pepper = b""
 
     def drain(self, must_stop: Callable[[], bool]) -> Literal["drained", "parked", "stopped", "waits"]:
-        if self.lease.taken >= self.store.inbox_length(self.game):
+        newest = self.store.inbox_length(self.game)
+        if not 0 <= self.lease.taken <= newest:
+            return self._stop(KeptDamaged("the cursor"))
+        if self.lease.taken == newest:
             return "drained"
         try:
             self.pepper = self.store.pepper(self.game)
@@ -380,7 +385,8 @@ class _Desk:
             try:
                 past.version = ahead.version
                 with self.budget.of(self.game, submission.inbox):
-                    stored, ahead, kind = self.judge.rule(ahead, submission, self.pepper, past=past)
+                    v = self._schema(submission, line, entries)
+                    stored, ahead, kind = self.judge.rule(ahead, submission, self.pepper, past=past, v=v)
             except EngineLacking:
                 break  # the next look finds out what may go ahead
             except Exception as error:  # noqa: BLE001 - whatever the rules raise is their bug
@@ -397,6 +403,17 @@ class _Desk:
         if mistake is not None:
             raise mistake
         return ahead
+
+    def _schema(self, submission: Submission, line: Line, entries: list[Stored]) -> int:
+        """In which schema a submission is answered: one that waited through an upgrade in its own, if it may.
+
+        It came by the clock of its host, so its time may go back, which is damage from schema 2 on. It may as long
+        as no entry is newer.
+        """
+        if submission.v >= VERSION:
+            return VERSION
+        newest = entries[-1] if entries else self.store.entry(self.game, line.version)
+        return submission.v if newest is None else max(submission.v, codec.entry(newest).v)
 
     def _wait(self, lacking: EngineLacking) -> None:
         """Leave what was submitted for a worker of the game's engine, and say so once."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from events.envelope import Submission
+from events.envelope import Submission, stream_id
+from events.errors import KeptDamaged
 from events.limits import PAGE_BYTES
 from events.ruling import Judge, Line
 from events.store import Store
@@ -19,13 +20,21 @@ def next_submissions(
     """
     lacking = judge.lacking(line.state)
     if lacking is None:
-        waiting = store.submissions(game, line.taken, most)
+        waiting = _in_order(store.submissions(game, line.taken, most), line.taken)
         return [one for one in _page(waiting) if one.number not in line.ahead]
-    for one in store.submissions(game, line.taken):
+    for one in _in_order(store.submissions(game, line.taken), line.taken):
         hold_on()
         if one.number not in line.ahead and judge.may_go_ahead(line.state, one):
             return [one]
     raise lacking
+
+
+def _in_order(submissions: Iterator[Submission], after: int) -> Iterator[Submission]:
+    """Each in its place: nothing is ruled on where a submission before it is gone. Raises KeptDamaged."""
+    for number, one in enumerate(submissions, after + 1):
+        if one.inbox != stream_id(number):
+            raise KeptDamaged(f"submission {number}")
+        yield one
 
 
 def _page(submissions: Iterator[Submission]) -> Iterator[Submission]:

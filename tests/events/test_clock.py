@@ -103,10 +103,14 @@ def test_hosts_with_different_clocks_agree() -> None:
 def test_a_record_whose_times_go_back_shows_nothing_that_came_later() -> None:
     store = fake_store()
     new_game(store)
+    opening = next(store.raw_submissions("toy-1"))[1]
+    store.client.delete(store.key("toy-1", "inbox"))
+    store.client.xadd(store.key("toy-1", "inbox"), {"submission": opening.replace(b'{"v":2,', b'{"v":1,')}, id="1-0")
     times = ["2025-01-01T13:00:00Z", "2025-01-01T12:30:00Z", "2025-01-01T14:00:00Z"]
     for number, at in enumerate(times, 2):  # as an older version would have stored them
         raw = codec.write_submission(submission(toy.Bid(by="red", coins=9), seat="seat-1", at=at, key=f"k{number}"))
-        store.client.xadd(store.key("toy-1", "inbox"), {"submission": raw}, id=f"{number}-0")
+        older = raw.replace(b'{"v":2,', b'{"v":1,')
+        store.client.xadd(store.key("toy-1", "inbox"), {"submission": older}, id=f"{number}-0")
     adjudicate(store, JUDGE, "toy-1")
     assert [codec.entry(one).at for one in store.entries("toy-1")] == [AT, *times]
     desk = Desk(store, Tokens(store), None, Judge(THRONES))

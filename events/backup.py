@@ -19,6 +19,7 @@ moment. A game is staged beside its place and put there by one script: half a ga
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal
@@ -30,7 +31,7 @@ from events.chain import Chain
 from events.envelope import Stored, Submission, number_of, stream_id, utc_now
 from events.errors import GameExists, RecordDamaged, RecordError
 from events.losses import Head
-from events.store import Store, translated
+from events.store import Store, is_game_id, translated
 
 FORMAT = "rookery-backup/1"
 MOST_FRAME = 64 << 20
@@ -156,10 +157,15 @@ def _parts(store: Store) -> dict[str, set[str]]:
     """The keys of all games."""
     found: dict[str, set[str]] = defaultdict(set)
     for key in store.client.scan_iter(match="rookery:{*}:*", count=1000):
-        game, _, what = key.decode().removeprefix("rookery:{").partition("}:")
-        if what not in PASSING and not what.startswith("staged:"):
+        game, _, what = key.decode(errors="replace").removeprefix("rookery:{").partition("}:")
+        if is_game_id(game) and _goes_along(what):  # whatever else somebody has put there is none of ours
             found[game].add(what)
     return found
+
+
+def _goes_along(what: str) -> bool:
+    """Whether a part of a game of that name is one to be kept."""
+    return what not in PASSING and re.fullmatch(r"[!-z]+", what) is not None and not what.startswith("staged:")
 
 
 @translated
@@ -218,7 +224,13 @@ def _idempotency(store: Store, game: str, last: int) -> Iterator[tuple[Row, ...]
     cursor = -1
     while cursor:
         cursor, page = _scan(store, game, max(0, cursor))
-        yield tuple((field, value) for field, value in page.items() if int(value.split()[0]) <= last)
+        yield tuple((field, value) for field, value in page.items() if _number_in(value) <= last)
+
+
+def _number_in(value: bytes) -> int:
+    """Which submission an idempotency key is listed for; 0 where nobody can read it, so that it comes along."""
+    number = value.partition(b" ")[0]
+    return int(number) if number.isdigit() else 0
 
 
 @translated
@@ -239,13 +251,17 @@ class _Chained:
         self.last_at = ""
 
     def take(self, what: str, rows: Iterable[Row]) -> None:
+        """Take some elements. What cannot be read is damage of this game, and keeps no other from being copied."""
         for row in rows:
-            if what == "game" and row[0] == b"cursor":
-                self.cursor = int(row[1])
-            elif what == "inbox":
-                self._submission(row)
-            elif what == "ledger" and not self.damaged:
-                self._entry(row)
+            try:
+                if what == "game" and row[0] == b"cursor":
+                    self.cursor = int(row[1])
+                elif what == "inbox":
+                    self._submission(row)
+                elif what == "ledger" and not self.damaged:
+                    self._entry(row)
+            except (ValueError, IndexError):
+                self.damaged = self.damaged or f"a part of it ({what}) cannot be read"
 
     def _submission(self, row: Row) -> None:
         number, raw = number_of(row[0].decode()), row[2] if len(row) > 2 else b""
@@ -344,12 +360,13 @@ class Contents:
             case File():
                 self.files.append(frame)
             case Game():
-                if self._now is not None or frame.game in self.games:
+                if self._now is not None or frame.game in self.games or not is_game_id(frame.game):
                     raise BackupDamaged(f"game {frame.game} comes at a wrong place")
                 self._now, self._chain = frame.game, _Chained()
             case Part():
                 if self._now is None:
                     raise BackupDamaged("a part of no game comes")
+                _check_part(frame)
                 self._chain.take(frame.what, frame.rows)
             case Done():
                 found = self._chain.done(frame.game)
@@ -358,8 +375,18 @@ class Contents:
                 self.games[frame.game] = frame
                 self._now = None
             case Shared() | End():
+                if isinstance(frame, Shared) and not frame.key.startswith(SHARED):
+                    raise BackupDamaged("something comes that is neither a game nor a shared seed")
                 if self._now is not None:
                     raise BackupDamaged(f"game {self._now} breaks off")
+
+
+def _check_part(part: Part) -> None:
+    """A part of a game has a name and a form, so that it can be put back. Raises :class:`BackupDamaged`."""
+    wanted = "hash" if part.what == "game" else part.kind
+    widths = {"hash": (2,), "zset": (2,), "stream": range(3, 1000, 2)}.get(part.kind, (1,))
+    if not _goes_along(part.what) or part.kind != wanted or any(len(row) not in widths for row in part.rows):
+        raise BackupDamaged(f"a part of a game has not the form of one: {part.what[:40]!r}")
 
 
 class Restore:
@@ -415,7 +442,7 @@ class Restore:
         if not part.rows:
             return
         self._parts[part.what] = True
-        if self.said is not None and part.what == "inbox":
+        if self.said is not None and part.what == "inbox" and part.kind == "stream":
             self._at = codec.read_submission(part.rows[-1][0].decode(), part.rows[-1][2]).at
         self.store.stage(self._now, self._stage, part.what, part.kind, part.rows)
 

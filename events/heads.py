@@ -56,6 +56,9 @@ CREATE TABLE IF NOT EXISTS heads (
 """
 
 
+_ROW = (str, int, str, int, str)
+
+
 class HeadsUnusable(RecordError):
     """The file of heads cannot be used."""
 
@@ -85,6 +88,10 @@ class File:
             rows = file.execute(
                 "SELECT game, inbox, submission, version, digest FROM heads WHERE store = ?", (store,)
             ).fetchall()
+        if not all(isinstance(one, kind) for row in rows for one, kind in zip(row, _ROW, strict=True)):
+            raise HeadsUnusable(self.path, "a row of it is not as it was written")
+        if any(inbox < 0 or version < 0 for _, inbox, _, version, _ in rows):
+            raise HeadsUnusable(self.path, "a row of it is not as it was written")
         return {game: Head(*rest) for game, *rest in rows}
 
     def stores(self) -> dict[str, int]:

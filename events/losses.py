@@ -45,7 +45,7 @@ class Loss(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def sentence(self) -> str:
         """What was lost, for people."""
-        told = []
+        told = [] if self.what else ["the note of what it lost cannot be read"]
         for one in self.what:
             match one:
                 case "game-missing":
@@ -130,7 +130,7 @@ def head_of(store: Store, game: str) -> Head:
 def hold(store: Store, loss: Loss) -> Loss:
     """Hold a game. Where it is held already, what others know to be lost counts as well; the loss as it stands now."""
     before = held(store).get(loss.game)
-    if before is not None:
+    if before is not None and before.what:
         what = tuple(dict.fromkeys((*before.what, *loss.what)))
         acknowledged = larger(before.acknowledged, loss.acknowledged)
         loss = msgspec.structs.replace(before, what=what, acknowledged=acknowledged)
@@ -144,9 +144,18 @@ def held(store: Store) -> dict[str, Loss]:
     """Every game that is held, and why."""
     found = store.client.hgetall(LOST)
     return {
-        game.decode(): msgspec.json.decode(raw, type=Loss)
+        game.decode(errors="replace"): _read(game.decode(errors="replace"), raw)
         for game, raw in sorted(found.items(), key=lambda pair: bytes(pair[0]))
     }
+
+
+def _read(game: str, raw: bytes) -> Loss:
+    """What a game lost. It is held all the same if nobody can read that; then it says nothing of what."""
+    try:
+        found = msgspec.json.decode(raw, type=Loss)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return Loss(game=game, at="", what=(), acknowledged=Head(), found=Head())
+    return msgspec.structs.replace(found, game=game)
 
 
 @translated
@@ -162,7 +171,7 @@ def release_whole(store: Store) -> tuple[str, ...]:
     """Let games go on that have come back whole, since somebody has put back what was missing; which ones."""
     whole = []
     for game, loss in held(store).items():
-        if not compare(store, {game: loss.acknowledged}):
+        if loss.what and not compare(store, {game: loss.acknowledged}):
             store.client.hdel(store.key(game, "game"), "lost")
             store.client.hdel(LOST, game)
             store.client.sadd("rookery:unruled", game)

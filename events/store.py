@@ -293,9 +293,14 @@ def connect(url: str, *, patience_seconds: float = 2.0, answer_seconds: float | 
     )
 
 
+def is_game_id(text: str) -> bool:
+    """Whether a text can be the id of a game."""
+    return _ID.fullmatch(text) is not None
+
+
 def check_game_id(game: str) -> None:
     """Raise unless ``game`` can be the id of a game."""
-    if not _ID.fullmatch(game):
+    if not is_game_id(game):
         raise BadGameId(game)
 
 

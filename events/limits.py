@@ -34,6 +34,9 @@ MOST_ORDER_BYTES = 4 * KIB
 MOST_IMPORTED_BYTES = 64 * MIB
 """A long game has about one million."""
 
+COUNTED_BYTES = 4 * KIB
+"""What counts as one submission against quotas; a larger one counts as so many. An answer has some hundred bytes."""
+
 MOST_KEY_LETTERS = 256
 """An idempotency key; over HTTP it has at most 200."""
 
@@ -71,7 +74,7 @@ class Quotas(msgspec.Struct, frozen=True, kw_only=True):
     """The settings. Each is a whole number; zero is no limit."""
 
     seat_per_hour: int = 240
-    """Submissions of one seat of a game in an hour."""
+    """Submissions of one seat of a game in an hour, in pieces of ``COUNTED_BYTES``."""
     seat_unruled: int = 40
     """Submissions of one seat that wait for a ruling."""
     acts_per_hour: int = 1200

@@ -4,6 +4,10 @@ All checks come before the first write; a script is applied whole or not at all.
 first element says how it went.
 """
 
+from __future__ import annotations
+
+from events.limits import COUNTED_BYTES
+
 _LAST = """
 local function last(stream)
   local tail = redis.call('XREVRANGE', stream, '+', '-', 'COUNT', 1)
@@ -77,9 +81,11 @@ local function time_behind(before, stated)
 end
 """
 
-# What a sender may do is asked of a list of what he has sent, the newest first: "<inbox number> <seconds>". Without
-# the list nothing is known against him.
-_QUOTA = """
+# What a sender may do is asked of a list of what he has sent, the newest first: "<inbox number> <seconds>", as often as
+# it counts. Without the list nothing is known against him.
+_QUOTA = (
+    f"local counted = {COUNTED_BYTES}"
+    """
 local function sent_at(list, index)
   local found = redis.call('LINDEX', list, index - 1)
   if not found then return nil end
@@ -107,6 +113,7 @@ local function beyond(game, list, newest, unruled, hourly, most, spare, size)
   return nil
 end
 """
+)
 
 # KEYS game inbox keys checkpoints sent; ARGV key-field body-hash, the submission before and behind its time with what
 # time is stated between them, size-of-checkpoint note (or 0 and nothing), most unruled, most in an hour, most bytes of
@@ -139,7 +146,9 @@ redis.call('XADD', KEYS[2], string.format('%d-0', number), 'submission', ARGV[3]
 redis.call('HSET', KEYS[3], ARGV[1], string.format('%d %s', number, ARGV[2]))
 grow(KEYS[1], size)
 if unruled > 0 or hourly > 0 then
-  redis.call('LPUSH', KEYS[5], string.format('%d %d', number, seconds))
+  for _ = 1, math.ceil(size / counted) do
+    redis.call('LPUSH', KEYS[5], string.format('%d %d', number, seconds))
+  end
   redis.call('LTRIM', KEYS[5], 0, math.max(unruled, hourly) - 1)
 end
 keep(KEYS[1], KEYS[4], tonumber(ARGV[6]), ARGV[7])

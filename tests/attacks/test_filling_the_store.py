@@ -5,6 +5,7 @@ Settings are small here, so that what takes an opponent a day takes a second.
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import threading
@@ -28,6 +29,7 @@ from events.envelope import submission
 from events.errors import OverQuota, ServerFull, StoreRefuses
 from events.health import Health, trouble
 from events.limits import (
+    COUNTED_BYTES,
     MOST_ACT_BYTES,
     MOST_ANSWER_BYTES,
     MOST_LETTER_BYTES,
@@ -162,7 +164,8 @@ def test_the_store_itself_refuses_what_is_too_large(cause: Any) -> None:
 
 
 def test_one_seat_sends_as_much_as_it_can_and_other_tables_play_on(place: Place, http: httpx.Client) -> None:
-    place.desk.quotas = Quotas(seat_per_hour=12, seat_unruled=50, game_bytes=1 << 30)
+    each = math.ceil(60_000 / COUNTED_BYTES)
+    place.desk.quotas = Quotas(seat_per_hour=12 * each, seat_unruled=50 * each, game_bytes=1 << 30)
     table, other = at(place, http), at(place, http)
     store = place.desk.store
     sent = [table.send("stark", bid(60_000), wait=None, Idempotency_Key=f"k-{number}") for number in range(20)]
@@ -174,6 +177,25 @@ def test_one_seat_sends_as_much_as_it_can_and_other_tables_play_on(place: Place,
     assert again.json()["receipt"] != "" and again.json()["digest"] == sent[0].json()["digest"]
     assert table.send("lannister", bid(house="lannister"), wait=None).status_code == 202, "quotas are per seat"
     assert other.send("stark", other.letter("stark")).status_code == 201, "and per game"
+
+
+def test_one_seat_does_not_fill_its_own_table_in_an_hour() -> None:
+    """240 answers of 60 kB lie there twice each: after an hour no seat of the table could send anything more."""
+    store = fake_store()
+    new_game(store)
+    allowed = Quotas(seat_unruled=0).seat()
+
+    def taken(seat: str, size: int) -> int:
+        for number in range(241):
+            try:
+                store.submit("toy-1", submission(bid(size), seat=seat), None, allowed)
+            except OverQuota:
+                return number
+        raise AssertionError("nobody may send so much")
+
+    assert taken("seat-1", 60_000) == 240 // math.ceil(60_000 / COUNTED_BYTES)
+    assert int(store.client.hget(store.key("toy-1", "game"), "bytes")) < allowed.game_bytes // 30
+    assert taken("seat-2", 100) == 240, "what is small counts as one"
 
 
 def test_what_waits_for_a_ruling_is_bounded_for_each_seat_and_never_stops_a_deadline(

@@ -613,7 +613,7 @@ def test_streams_are_read_and_ruled_on_by_bytes(monkeypatch: pytest.MonkeyPatch)
     for _ in range(150):
         submit(store, bid(4_000), "seat-1")
     monkeypatch.setattr("events.store.PAGE_BYTES", 40_000)
-    monkeypatch.setattr("worker.adjudicate.PAGE_BYTES", 40_000)
+    monkeypatch.setattr("worker.waiting.PAGE_BYTES", 40_000)
     pages: list[int] = []
     page = store._page
     monkeypatch.setattr(store, "_page", lambda *args: pages.append(len(found := page(*args))) or found)

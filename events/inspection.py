@@ -13,7 +13,7 @@ import msgspec
 
 from events import codec
 from events.envelope import Stored, Submission, stream_id
-from events.errors import RecordDamaged
+from events.errors import FromTheFuture, RecordDamaged
 from events.losses import Loss
 from events.notes import NoteInvalid, Verifier, is_exact, read_checkpoint, read_unsigned, signers_of
 from events.ruling import Judge, Line
@@ -34,6 +34,17 @@ class Wrong(Exception):
         self.detail = detail
 
 
+KINDS = {"game": "hash", "inbox": "stream", "ledger": "stream", "keys": "hash", "checkpoints": "stream"}
+
+
+def kinds(store: Store, game: str) -> None:
+    """Raise :class:`Wrong` where something of a game is a key of another kind, which nobody could read."""
+    for what, wanted in KINDS.items():
+        found = store.kind(game, what)
+        if found not in (wanted, "none"):
+            raise Wrong(0, what, "kind", f"it is a {found}, and a {wanted} is right")
+
+
 def inbox(store: Store, game: str) -> Iterator[Submission]:
     """The submissions of a game, one in every place."""
     _check_shapes(store, game, "inbox", "submission", 1)
@@ -42,7 +53,10 @@ def inbox(store: Store, game: str) -> Iterator[Submission]:
             raise Wrong(0, f"submission {number}", "inbox", f"{_brief(name)} stands in its place")
         if set(fields) != {b"submission"}:
             raise Wrong(0, f"submission {number}", "inbox", "it is not stored as a submission is")
-        yield codec.read_submission(name, fields[b"submission"])
+        try:
+            yield codec.read_submission(name, fields[b"submission"])
+        except FromTheFuture as error:
+            raise Wrong(0, f"submission {number}", "schema", f"it cannot be read ({error})") from error
 
 
 def ledger(store: Store, game: str, upto: int) -> Iterator[Stored]:

@@ -29,6 +29,7 @@ import re
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, ParamSpec, Protocol, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -393,8 +394,12 @@ class Store:
     @translated
     def games(self) -> tuple[str, ...]:
         """All games, sorted."""
-        listed = sorted(name.decode() for name in self.client.smembers("rookery:games"))
-        return tuple(game for game in listed if self.client.exists(self.key(game, "game")))
+        return tuple(game for game in self._listed("games") if self.client.exists(self.key(game, "game")))
+
+    def _listed(self, what: str) -> list[str]:
+        """The games of a list, sorted; what is no id in it stops nobody."""
+        names = {name.decode(errors="replace") for name in self.client.smembers(f"rookery:{what}")}
+        return sorted(filter(is_game_id, names))
 
     @translated
     def exists(self, game: str) -> bool:
@@ -520,6 +525,12 @@ class Store:
     def fields(self, game: str) -> dict[str, str]:
         """What lies beside the streams of a game, by name."""
         return self._fields(game)
+
+    @translated
+    def kind(self, game: str, what: str) -> str:
+        """What kind of a key something of a game is; none where it is not there."""
+        found: bytes = self.client.type(self.key(game, what))
+        return found.decode()
 
     @translated
     def known_keys(self, game: str) -> dict[bytes, bytes]:
@@ -763,8 +774,7 @@ class Store:
     @translated
     def parked(self) -> tuple[str, ...]:
         """The games that are parked, sorted."""
-        listed = sorted(name.decode() for name in self.client.smembers("rookery:parked"))
-        return tuple(game for game in listed if self.client.hexists(self.key(game, "game"), "parked"))
+        return tuple(game for game in self._listed("parked") if self.client.hexists(self.key(game, "game"), "parked"))
 
     @translated
     def unreleased(self, game: str) -> int:
@@ -832,7 +842,7 @@ class Store:
     @translated
     def unruled(self) -> tuple[str, ...]:
         """Games that may have unruled submissions, sorted. Never lacks one with an acknowledged submission."""
-        return tuple(sorted(name.decode() for name in self.client.smembers("rookery:unruled")))
+        return tuple(self._listed("unruled"))
 
     @translated
     def waiting_since(self) -> tuple[str, ...]:
@@ -840,7 +850,8 @@ class Store:
         found = []
         for game in self.unruled():
             if not self._is_idle(game) and self.waits(game) is None:
-                found += [one.at for one in self.submissions(game, self.cursor(game), 1)]
+                with suppress(KeptDamaged, FromTheFuture):  # the worker of the game tells, and here are the others
+                    found += [one.at for one in self.submissions(game, self.cursor(game), 1)]
         return tuple(found)
 
     @translated

@@ -359,10 +359,11 @@ def verify_store(
     store: Store, judge: Judge, game: str, progress: Progress | None = None, keys: Sequence[notes.Verifier] = ()
 ) -> Report:
     """Check a game in the store: its rulings, its inbox, and what lies beside; ``keys`` are those it signs with."""
-    version = store.version(game)
     verifier = Verifier(judge, {})
     disagreement: Disagreement | None = None
     try:
+        inspection.kinds(store, game)
+        version = store.version(game)
         inbox = {one.number: one for one in inspection.inbox(store, game)}
         verifier.inbox = inbox
         disagreement = _run(verifier, inspection.ledger(store, game, version), progress)

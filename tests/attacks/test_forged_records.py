@@ -221,6 +221,35 @@ def test_an_empty_submission_is_refused_and_bound_like_any_other(fields: dict[st
     assert verify_store(copy, recording.JUDGE, "toy-1").is_confirmed
 
 
+@pytest.mark.parametrize("key", ["game", "inbox", "ledger", "keys", "checkpoints"])
+def test_a_part_of_a_game_that_is_a_key_of_another_kind_is_named(key: str) -> None:
+    store = waiting()
+    store.client.delete(store.key("toy-1", key))
+    store.client.set(store.key("toy-1", key), "x")
+    found = verify_store(store, recording.JUDGE, "toy-1").disagreement
+    assert found is not None and (found.place, found.what) == (key, "kind")
+
+
+def test_a_letter_from_the_future_is_a_finding_and_hides_no_other_game() -> None:
+    store = waiting(more=0)
+    number = store.version("toy-1") + 1
+    store.client.xadd(store.key("toy-1", "inbox"), {"submission": b'{"v":99}'}, id=f"{number}-0")
+    store.client.sadd("rookery:unruled", "toy-1")
+    recording.new_game(store, "toy-2")
+    assert store.waiting_since() == (recording.AT,)
+    found = verify_store(store, recording.JUDGE, "toy-1").disagreement
+    assert found is not None and found.place == f"submission {number}"
+
+
+def test_junk_in_the_lists_of_games_stops_nobody() -> None:
+    store = waiting()
+    for name in ("games", "unruled", "parked"):
+        store.client.sadd(f"rookery:{name}", b"\xff\xfe", b"x y", b"nobody")
+    assert store.games() == ("toy-1",) and store.parked() == ()
+    assert set(store.unruled()) == {"toy-1", "nobody"} and len(store.waiting_since()) == 1
+    assert sweep(store, Bell(store.client, [].append), thorough=True) == 1
+
+
 # Honest records
 
 

@@ -27,7 +27,7 @@ from events.backup import backup as frames
 from events.durability import SETTING
 from events.embedded import EmbeddedError, data_directory
 from events.envelope import Submission, submission
-from events.errors import StoreAway, StoreRefuses
+from events.errors import GameHeld, RecordDamaged, StoreAway, StoreRefuses
 from events.journal import Journal
 from events.losses import NotHeld
 from events.store import connect
@@ -272,8 +272,7 @@ def restore(
             if others:
                 some = ", ".join(others[:5])
                 raise usage(f"The store is not empty: it has {some}. Restore single games with --game, or elsewhere.")
-        if name:
-            _tell_original(here, game, name, why)
+        untold = _tell_original(here, game, name, why) if name else ""
         said = _read_by_copy(game, why) if name else None
         putting = Restore(here.desk.store, digest, only=game, name=name, said=said)
         saving.read(path, private, putting)
@@ -285,6 +284,8 @@ def restore(
     out.say(f"{many} {'game is' if many == 1 else 'games are'} back, as of {found.at}.")
     for loss in lost:
         out.say(f"{loss.sentence} The backup is older than that; it is held.", style="bold")
+    if untold:
+        out.say(untold)
     if name:
         out.say("Give its seats tokens with: rookery token GAME SEAT")
     out.document(
@@ -322,13 +323,22 @@ def _read_by_copy(game: str, why: str) -> Submission:
     return submission(act, seat=None, cause="system", key=secrets.token_hex(16))
 
 
-def _tell_original(here: Place, game: str, name: str, why: str) -> None:
-    """Where the original is here and still has secrets, its record tells that they are copied."""
-    if here.desk.store.exists(game) and not here.desk.store.exists(name):
+def _tell_original(here: Place, game: str, name: str, why: str) -> str:
+    """Where the original is here and still has secrets, its record tells that they are copied.
+
+    A record that is damaged or held takes nothing, and a copy is what helps then: the journal alone tells.
+    Returns what to say about that.
+    """
+    if not here.desk.store.exists(game) or here.desk.store.exists(name):
+        return ""
+    try:
         here.settle(game)
         state: State = here.desk.line(game).state
         if state.charter.edition and not state.is_disclosed:
             bench(here).write_down(game, Caller("operator"), "a copy under another id, every secret included", why)
+    except (RecordDamaged, GameHeld):
+        return f"The record of {game} takes no entry now, so the journal alone tells that its secrets were copied."
+    return ""
 
 
 def _settle(here: Place, putting: Restore) -> list[losses.Loss]:

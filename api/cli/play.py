@@ -43,6 +43,7 @@ from domain.thrones.refusals import explain
 from domain.thrones.ruleset import THRONES
 from domain.thrones.state import State
 from events.envelope import Refused, encode, number_of
+from events.errors import RecordDamaged
 from events.store import SUSPICIOUS
 
 
@@ -357,16 +358,16 @@ def games(data: Data = "", store: StoreUrl = "", queue: QueueUrl = "", json: Jso
         names = here.desk.store.games()
         with out.progress("Games", len(names)) as show:
             for number, game in enumerate(names, start=1):
-                found.append(_summary(here, game))
+                found.append(_summary_or_damage(here, game))
                 show(number)
     out.table(
         ("Game", "Players", "Entries", "Round", "Awaited", "Waiting", ""),
         [
             (
                 one["game"],
-                one["players"],
-                one["version"],
-                one["round"],
+                _or_dash(one["players"]),
+                _or_dash(one["version"]),
+                _or_dash(one["round"]),
                 ", ".join(one["awaited"]) or "-",
                 one["unruled"] or "-",
                 _remark(one),
@@ -379,8 +380,14 @@ def games(data: Data = "", store: StoreUrl = "", queue: QueueUrl = "", json: Jso
     out.document({"games": found})
 
 
+def _or_dash(figure: int | None) -> int | str:
+    return "-" if figure is None else figure
+
+
 def _remark(one: dict[str, Any]) -> str:
     found = []
+    if one["damaged"]:
+        found.append(f"damaged: {one['damaged']}")
     if one["fork_of"]:
         found.append(f"a fork of {one['fork_of']}")
     if one["held"]:
@@ -396,6 +403,17 @@ def _remark(one: dict[str, Any]) -> str:
     elif one["drawn"]:
         found.append(f"a draw of {', '.join(one['drawn'])}")
     return ", ".join(found)
+
+
+def _summary_or_damage(here: Place, game: str) -> dict[str, Any]:
+    """One damaged game does not hide the others."""
+    try:
+        return _summary(here, game)
+    except RecordDamaged as error:
+        nothing = dict.fromkeys(("version", "round", "winner", "fork_of", "parked", "waits_for_engine"))
+        flags = {"held": False, "on_trial": False}
+        lists: dict[str, Any] = {"awaited": [], "drawn": []}
+        return {"game": game, "players": None, "unruled": 0, **nothing, **flags, **lists, "damaged": str(error)}
 
 
 def _summary(here: Place, game: str) -> dict[str, Any]:
@@ -417,4 +435,5 @@ def _summary(here: Place, game: str) -> dict[str, Any]:
         "held": record.is_held,
         "on_trial": here.desk.store.unreleased(game) >= SUSPICIOUS,
         "waits_for_engine": record.waits.engine if record.waits is not None and unruled else None,
+        "damaged": None,
     }

@@ -9,6 +9,7 @@ those that live and starts those that do not.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import os
@@ -368,6 +369,8 @@ class Embedded:
             home.mkdir(exist_ok=True, mode=0o700)
             return os.open(home / "server.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
+            if error.errno in (errno.EMFILE, errno.ENFILE):
+                raise  # it passes, and says nothing of the directory
             raise DirectoryNotWritable(home, error.strerror or str(error)) from error
 
     def _adopt(self, role: Role) -> bool:

@@ -140,6 +140,9 @@ class Verifier:
             return True
         if rules.pinned(self.line.state):
             return False
+        # The engine of the game that an entry claims to have begun: whether it may begin so is what ruling again tells.
+        if entry.facts and entry.engine == rules.engine_of(self.judge.evolve(self.line, stored, entry).state):
+            return True
         try:
             return codec.entry(self._ruled_again(entry, raw, stored, as_ours=True)).engine == entry.engine
         except _Disagrees:

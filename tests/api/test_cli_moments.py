@@ -28,6 +28,9 @@ ACTS = {
     "submit",
     "deadline",
     "token",
+    "accept-loss",
+    "restore",
+    "unpark",
     "verify",  # the whole record, or what a file has of it
     "contribute",
     "appeal",

@@ -242,9 +242,10 @@ class Embedded:
                 problems += watched.say(now, f"The {role} server is up, but {SENTENCES[found]}.")
                 continue
             watched.since = watched.since or now
-            if is_dead and _ended_for_want_of_room(self.directory / role / "valkey.log"):
+            is_gone = is_dead or self._is_gone(role)  # one that was adopted is no child of ours, and never "dead"
+            if is_gone and _ended_for_want_of_room(self.directory / role / "valkey.log"):
                 problems += watched.say(now, str(DiskFull(role, self.directory / role)))
-            if not is_dead and not self._is_gone(role) and now - watched.since < self._hang:
+            if not is_gone and now - watched.since < self._hang:
                 continue
             try:
                 if not is_dead:

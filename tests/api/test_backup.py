@@ -305,6 +305,26 @@ def test_a_store_with_games_of_its_own_takes_single_games_only(rookery: Rookery,
     assert (other.data / "signing.key").read_text() == own
 
 
+def test_a_damaged_game_is_named_among_the_others_and_has_a_copy_put_beside_it(
+    rookery: Rookery, tmp_path: Path
+) -> None:
+    for game in ("summer", "winter"):
+        rookery.at_once("new", "--players", "3", "--game", game)
+    file = tmp_path / "open.backup"
+    rookery.at_once("backup", file, "--unencrypted")
+    with Embedded(rookery.data) as servers:
+        client = Store.connect(servers.store_url).client
+        ledger = Store.key("winter", "ledger")
+        [(name, fields)] = client.xrange(ledger)
+        client.delete(ledger)
+        client.xadd(ledger, {**fields, b"public": fields[b"public"].replace(b'"cause"', b'"Cause"')}, id=name)
+    listed = {one["game"]: one["damaged"] for one in rookery.at_once("games", "--json").json["games"]}
+    assert listed["summer"] is None and "Entry 1" in listed["winter"]
+    mended = ("--game", "winter", "--as", "winter-mended", "--why", "the disk")
+    assert "the journal alone tells" in rookery.at_once("restore", file, *mended).out
+    rookery.at_once("verify", "winter-mended")
+
+
 def test_a_backup_that_is_older_than_what_was_acknowledged_is_told(rookery: Rookery, tmp_path: Path) -> None:
     made = rookery.at_once("new", "--players", "3", "--game", "winter", "--json").json
     file = tmp_path / "open.backup"

@@ -49,6 +49,13 @@ class BadName(RecordError):
         self.name = name
 
 
+class BadKey(RecordError):
+    """The file of a server's key is of no use. Says nothing of what is in it."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(f"The signing key {path} cannot be used: {why}.")
+
+
 class Checkpoint(msgspec.Struct, frozen=True):
     """The state of a chain: ``size`` entries, ``root`` the digest of the last one (hexadecimal)."""
 
@@ -134,15 +141,21 @@ class Signer:
     def of_directory(cls, directory: Path, name: str = "") -> Signer:
         """The key of a data directory and its name, made on first use and readable by its user only.
 
-        A name stays with its key, since notes handed out say it. Raises :class:`BadName`.
+        A name stays with its key, since notes handed out say it. Raises :class:`BadName` and :class:`BadKey`.
         """
         path = directory / KEY_FILE
         if not path.exists():
             _make_key(path, _checked(name or DEFAULT_NAME))
-        raw, kept = path.read_text().split()
+        try:
+            raw, kept = path.read_text().split()
+            key = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(raw))
+        except OSError as error:
+            raise BadKey(path, f"it cannot be read ({error.strerror})") from error
+        except ValueError as error:
+            raise BadKey(path, "it is not a key; put it back from a backup") from error
         if name and name != kept:
             raise BadName(name, f"its key is that of {kept!r} already ({path})")
-        return cls(kept, Ed25519PrivateKey.from_private_bytes(bytes.fromhex(raw)))
+        return cls(kept, key)
 
     @property
     def verifier(self) -> Verifier:

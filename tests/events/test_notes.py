@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.notes import (
+    KEY_FILE,
+    BadKey,
     BadName,
     Checkpoint,
     NoteInvalid,
@@ -103,3 +105,10 @@ def test_two_histories_are_told_apart() -> None:
     assert not is_prefix(signed, {7: "22" * 32})
     assert not is_prefix(signed, {6: "00" * 32})
     assert is_prefix(Checkpoint("rookery.test/g1", 0, "00" * 32), {})
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"ab rookery\n", b"zz rookery\n", b"one two three"])
+def test_a_file_that_is_no_key_is_refused_in_a_sentence_that_says_nothing_of_it(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / KEY_FILE).write_bytes(content)
+    with pytest.raises(BadKey, match="put it back from a backup"):
+        Signer.of_directory(tmp_path)

@@ -413,6 +413,7 @@ def test_a_house_card_never_counts_below_nothing(own: int, total: int) -> None:
 # Literals
 
 NOT_OF_TABLES = {
+    "behaviour.py": "letters of a digest, and a cache",
     "bots.py": "what a bot likes",
     "cards/": "what a card's text says; its printed figures are in the tables",
     "editions/composed.py": "the two books' own figures, into which a charter's tables are put; and a cache",

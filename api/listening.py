@@ -337,7 +337,7 @@ class Guarded(H11Protocol):
 
     # Coming and going
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn narrows it the same way
         super().connection_made(transport)
         # Whatever the system does not take at once is waited for: so a client that does not read is seen.
         transport.set_write_buffer_limits(high=0)

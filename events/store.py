@@ -1100,7 +1100,7 @@ def _tells(judge: Judge, line: Line, read: Entry, pepper: bytes) -> bool:
     try:
         is_ruled = line.taken == line.version and number_of(read.inbox) <= line.taken
         return is_ruled and judge.digest_of(line.state, pepper, read.prev, read.seq) == read.state
-    except Exception:  # noqa: BLE001 - it may be anything
+    except Exception:  # noqa: BLE001 - a forged state fails in any way; the caller reports and drops it
         return False
 
 

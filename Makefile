@@ -48,6 +48,10 @@ format: env
 bench: env
 	$(BIN)/python -m tests.bench
 
+## house: the structure of the tree in figures, before the redesign and now (docs/design.md, Measures)
+house: env
+	$(BIN)/python -m tests.house $(ARGS)
+
 ## fuzz: whole random games with every property checked (GAMES=1000), and other examples for every property
 fuzz: env
 	$(BIN)/python -m tests.fuzz --games $(GAMES)
@@ -111,4 +115,4 @@ clean:
 	rm -rf .venv .lock .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find api domain events worker tests -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
-.PHONY: help run test test-all check format bench fuzz kills mutants pins env lock clean
+.PHONY: help run test test-all check format bench house fuzz kills mutants pins env lock clean

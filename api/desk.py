@@ -50,7 +50,6 @@ from events.envelope import (
     SealedFact,
     Stored,
     Submission,
-    encode,
     number_of,
     submission,
 )
@@ -714,8 +713,3 @@ def _verdict(shown: Stored, entry: Entry) -> Accepted | Refused:
     if isinstance(verdict, Refused) and verdict.sealed is not None and shown.sealed[verdict.sealed].is_open:
         return msgspec.json.decode(bytes(shown.sealed[verdict.sealed].body), type=Refused)
     return verdict
-
-
-def as_json(value: Any) -> bytes:
-    """Anything a desk hands out, as deterministic JSON."""
-    return encode(value)

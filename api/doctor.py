@@ -9,7 +9,7 @@ from __future__ import annotations
 import resource
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -45,11 +45,6 @@ class Check(msgspec.Struct, frozen=True):
     name: str
     level: Level
     says: str
-
-
-def is_well(checks: Iterable[Check]) -> bool:
-    """Whether nothing is a problem."""
-    return all(one.level != "problem" for one in checks)
 
 
 def of_directory(directory: Path) -> Iterator[Check]:

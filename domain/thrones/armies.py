@@ -7,8 +7,6 @@ from itertools import product
 
 from domain.kernel.ruleset import EndlessRuling
 
-Limit = tuple[int, ...]
-
 MOST_REDUCTIONS = 200_000
 """Ways to shrink armies that are looked at: 23 units, all that a House has, can be shrunk in some 4,000 ways."""
 

@@ -82,15 +82,6 @@ class Board:
         """Land area to its port."""
         return {str(self.areas[port].land): port for port in self.ports}
 
-    @cached_property
-    def ports_on(self) -> dict[AreaId, tuple[AreaId, ...]]:
-        """Sea area to the ports that open on it."""
-        return {
-            sea: tuple(port for port in self.ports if self.areas[port].sea == sea)
-            for sea in self.areas
-            if self.is_sea(sea)
-        }
-
     def land_of(self, port: AreaId) -> AreaId:
         return str(self.areas[port].land)
 

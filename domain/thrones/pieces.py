@@ -30,9 +30,6 @@ MOST_AREAS = 200
 MOST_HOUSES = 20
 """Houses at a table: there are six."""
 
-MOST_CARDS = 200
-"""Cards of a deck or a hand: the largest deck has 24."""
-
 Units = Annotated[dict[Unit, Count], AtMost(MOST_KINDS)]
 Track = Literal["iron-throne", "fiefdoms", "kings-court"]
 Deck = str
@@ -57,7 +54,6 @@ FOOTMEN_IN_SUPPORT = "footmen-in-support"
 """What Rains of Autumn forbids by the first edition's book (1E-WCARD-11)."""
 
 OrderType = Literal["defense", "support", "consolidate", "raid", "march"]
-ORDER_TYPES: tuple[OrderType, ...] = ("defense", "support", "consolidate", "raid", "march")
 
 
 def unit_type(unit: Unit) -> str:

@@ -14,13 +14,6 @@ from domain.thrones.edition import Edition
 from domain.thrones.notation import format_answer
 from domain.thrones.pieces import FOOTMEN_IN_SUPPORT, Units, in_order
 
-HOW = {
-    "given": "",
-    "kept": " (kept from the struck-out line)",
-    "forced": " (the only legal answer)",
-    "default": " (deadline missed: the default)",
-}
-
 OUTCOMES = {
     "declined": "declined",
     "upheld": "the ruling is upheld",

@@ -184,7 +184,6 @@ class Mistaken(Reply, frozen=True, tag="error"):
 
 
 AnyReply = Introduction | Ruled | Shown | Skipped | Mistaken
-Exchange = Generator[AnyRequest, AnyReply, Any]
 
 
 class Broken(Exception):

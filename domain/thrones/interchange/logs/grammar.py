@@ -165,15 +165,10 @@ def with_mark(card: str, icon: bool) -> str:
 
 LAND_STEP = ("siege-engine", "knight", "footman", "ship")
 ATTACK = ("footman", "knight", "siege-engine", "ship")
-KILLED = ATTACK
 W = n.house_word
 
 
 # Details
-
-
-def _lists(head: str, words: Mapping[str, tuple[str, str]]) -> tuple[Callable[[str], dict[str, int]], str]:
-    return lambda line: barred(line.removeprefix(head), words), head
 
 
 EFFECTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], r.AnyEffect]], ...] = (

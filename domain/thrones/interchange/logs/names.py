@@ -144,14 +144,6 @@ def id_of(name: str) -> str:
 _known = {*AREAS, *HOUSE_CARDS, *WESTEROS_CARDS, *WILDLING_CARDS}
 
 
-def is_area(name: AreaId) -> bool:
-    return name in AREAS
-
-
-def is_house_card(name: CardId) -> bool:
-    return name in HOUSE_CARDS
-
-
 def house_word(house: HouseId) -> str:
     return house.capitalize()
 

@@ -285,10 +285,6 @@ class Orders:
         close = difflib.get_close_matches(key, list(self._short), 4, 0.7)
         return tuple(dict.fromkeys(self._short[close_key] for close_key in close)) or tuple(self._alike)
 
-    def twins(self, token: OrderId) -> tuple[OrderId, ...]:
-        """All tokens that print like this one."""
-        return tuple(self._alike[short_order(token)])
-
 
 def _endings(token: OrderToken, only_star: bool) -> Iterable[str]:
     """What may follow the name of the type for this token."""

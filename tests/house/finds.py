@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -39,32 +39,67 @@ class Find(NamedTuple):
 
 
 def unused(sources: list[Source], tests: list[Source]) -> list[Find]:
-    """Names at module level and methods that nothing else in these sources says, not even as a whole text.
+    """Names at module level and methods that nothing else in these sources uses, not even as a whole text.
 
-    Imports are no use. What a decorator hands on (routes, commands), dunder names, fields of records and members of
-    enumerations are left out. ``(tests)`` is added where tests say the name.
+    A name at module level is used where its own file says it, where another file imports it from there (if only to hand
+    it on, then where that is imported), or where anything of that name is said behind a dot; a method only behind
+    a dot. What a decorator hands on (routes, commands), dunder names, fields of records and members of enumerations
+    are left out. ``(tests)`` is added where tests say the name.
     """
-    here, there = _said(sources), _said(tests)
+    here, there = _Uses(sources), _Uses(tests)
     found = []
     for one in sources:
-        for name, node in _defined(one.tree):
-            if not here[name] and not (name.startswith("__") and name.endswith("__")):
-                found.append(Find(one.path, node.lineno, f"{name} (tests)" if there[name] else name))
+        for name, node, is_method in _defined(one.tree):
+            if (name.startswith("__") and name.endswith("__")) or here.has(one, name, is_method):
+                continue
+            found.append(Find(one.path, node.lineno, f"{name} (tests)" if there.has(one, name, is_method) else name))
     return found
 
 
-def _defined(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
+class _Uses:
+    """What some sources say, and where they have it from."""
+
+    def __init__(self, sources: list[Source]) -> None:
+        self.dotted: set[str] = set()
+        self.named: set[tuple[str, str]] = set()
+        self.imported: dict[str, set[str]] = defaultdict(set)
+        for one in sources:
+            for statement in one.tree.body:
+                if not (isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "__all__"):
+                    for node in ast.walk(statement):
+                        self._note(one, node)
+
+    def _note(self, one: Source, node: ast.AST) -> None:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            self.named.add((one.path, node.id))
+        elif isinstance(node, ast.Attribute):
+            self.dotted.add(node.attr)
+        elif isinstance(node, ast.ImportFrom) and node.module and not one.path.endswith("__init__.py"):
+            for alias in node.names:
+                self.imported[alias.name].add(node.module)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            self.dotted.update(_names_in(node.value))
+
+    def has(self, one: Source, name: str, is_method: bool) -> bool:
+        if name in self.dotted or is_method:
+            return name in self.dotted
+        modules = self.imported[name]
+        return (one.path, name) in self.named or any(f"{one.module}.".startswith(f"{each}.") for each in modules)
+
+
+def _defined(tree: ast.Module) -> Iterator[tuple[str, ast.stmt, bool]]:
+    """Names with their statements, and whether each is a method."""
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             if not _is_handed_on(node):
-                yield node.name, node
+                yield node.name, node, False
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            yield from ((target.id, node) for target in targets if isinstance(target, ast.Name))
+            yield from ((target.id, node, False) for target in targets if isinstance(target, ast.Name))
         if isinstance(node, ast.ClassDef):
             for method in node.body:
                 if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef) and not _is_handed_on(method):
-                    yield method.name, method
+                    yield method.name, method, True
 
 
 def _is_handed_on(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
@@ -77,21 +112,6 @@ def _last_name(node: ast.expr) -> str:
     if isinstance(node, ast.Call):
         return _last_name(node.func)
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-
-
-def _said(sources: Iterable[Source]) -> Counter[str]:
-    said: Counter[str] = Counter()
-    for one in sources:
-        for node in ast.walk(one.tree):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                said[node.id] += 1
-            elif isinstance(node, ast.Attribute):
-                said[node.attr] += 1
-            elif isinstance(node, ast.keyword) and node.arg:
-                said[node.arg] += 1
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                said.update(_names_in(node.value))
-    return said
 
 
 def _names_in(text: str) -> Iterator[str]:

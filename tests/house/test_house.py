@@ -100,10 +100,13 @@ def test_a_name_is_unused_when_nothing_says_it() -> None:
         "    def __len__(self): return 0\n"
         "@routes.get('/')\n"
         "def route(): return Frame()\n"
-        "def tried(): ...\n",
+        "def tried(): ...\n"
+        "def near(): ...\n"
+        "def far(): ...\n",
     )
+    other = source("domain/y.py", "from domain.x import near\nnear()\nfar = near\nfar()\n")
     tests = source("tests/x.py", "from domain.x import tried\ntried()\n")
-    assert [find.what for find in finds.unused([one], [tests])] == ["LOST", "other", "tried (tests)"]
+    assert [find.what for find in finds.unused([one, other], [tests])] == ["LOST", "other", "tried (tests)", "far"]
 
 
 @pytest.mark.parametrize(

@@ -244,7 +244,7 @@ def raven(numbers: Sequence[int]) -> Iterator[Case]:
         left, right = (THRONES.decide(position(one), look).state for one in (start, twin))
         assert left.hidden.seen != right.hidden.seen
         first = as_step(entry.before, look, look, chance)
-        yield Case("raven", first.who, start, twin, (first, *onward(left, right, chance, 8, REVEALS)))
+        yield Case("raven", first.who, start, twin, (first, *onward(left, right, chance, sized(5, 8), REVEALS)))
 
 
 def decks(numbers: Sequence[int]) -> Iterator[Case]:
@@ -259,7 +259,9 @@ def decks(numbers: Sequence[int]) -> Iterator[Case]:
         start = start_from(entry.before)
         other = {name: tuple(chance.sample(deck, len(deck))) for name, deck in entry.before.hidden.decks.items()}
         twin = msgspec.structs.replace(start_from(entry.before, decks=other), seed="a1" * 32)
-        yield Case("decks", None, start, twin, tuple(onward(position(start), position(twin), chance, 12, REVEALS)))
+        yield Case(
+            "decks", None, start, twin, tuple(onward(position(start), position(twin), chance, sized(6, 12), REVEALS))
+        )
 
 
 def seeds(numbers: Sequence[int]) -> Iterator[Case]:
@@ -269,7 +271,9 @@ def seeds(numbers: Sequence[int]) -> Iterator[Case]:
         charter = Charter("second-edition", houses, Switches(), {seat_of(house): house for house in houses})
         left, right = (Start(charter=charter, seed=f"{number * 2 + one:064x}") for one in (1, 2))
         chance = random.Random(number)
-        yield Case("seeds", None, left, right, tuple(onward(position(left), position(right), chance, 20, REVEALS)))
+        yield Case(
+            "seeds", None, left, right, tuple(onward(position(left), position(right), chance, sized(8, 20), REVEALS))
+        )
 
 
 def tides(numbers: Sequence[int]) -> Iterator[Case]:

@@ -39,12 +39,13 @@ from events.bundle import (
 )
 from events.envelope import GENESIS, Stored, encode
 from events.errors import FileDamaged, GameUnknown, RecordDamaged
-from events.evidence import Finding, Note, book_of, weigh
+from events.evidence import Book, Finding, Note, book_of, weigh
 from events.export import EndLine, EntryLine, ExportLine, Header, SubmissionLine, export_game, import_game, parse
 from events.notes import Checkpoint, Signer, origin, read_checkpoint
 from events.ruling import Judge
 from events.store import Kept, Store
 from events.verify import verify_store
+from tests.sizes import sized
 from worker.adjudicate import adjudicate
 
 GAME = "winter"
@@ -104,6 +105,12 @@ def short() -> Played:
 
 
 @cache
+def book() -> Book:
+    """What notes on the short game are held against."""
+    return book_of(short().lines)
+
+
+@cache
 def some(number: int) -> tuple[bytes, ...]:
     """The record of one of a few random games."""
     return played(6 * number, number).lines
@@ -147,7 +154,8 @@ def test_once_a_game_has_ended_its_draws_are_proven_for_the_public_too(tmp_path:
     path.write_bytes(bundle(game.desk, GAME, full=False))
     public = prove_file(path, all_notes(game), KEYS)
     assert public.is_confirmed, public.findings[:3]
-    assert public.drawn.proven == 31  # three decks, rounds 2 to 10, and Winter came four times
+    drawn = sum(line.count(b'"fact":"WesterosCardDrawn"') for line in game.lines)
+    assert public.drawn.proven == drawn >= 27  # three decks in rounds 2 to 10, and again for whatever was shuffled
     assert public.report is None
 
 
@@ -180,7 +188,7 @@ def test_a_bundle_goes_on_at_another_server() -> None:
 # Changes in the file
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=sized(30, 150), deadline=None)
 @given(st.data())
 def test_any_change_of_an_export_is_named(data: st.DataObject) -> None:
     lines = list(short().lines)
@@ -222,7 +230,7 @@ def test_any_changed_byte_of_a_bundle_is_told(full: bool, data: st.DataObject, t
     assert not proof.is_confirmed or any("packed otherwise" in one for one in proof.remarks)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=sized(24, 150), deadline=None)
 @given(data=st.data())
 def test_any_changed_part_of_a_bundle_is_named_though_the_manifest_was_made_anew(
     data: st.DataObject, tmp_path_factory: Any
@@ -301,7 +309,7 @@ def test_what_was_not_changed_is_remade_as_it_was() -> None:
     assert remade(list(some(1))) == list(some(1))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=sized(40, 150), deadline=None)
 @given(st.data())
 def test_a_change_is_named_though_the_whole_chain_was_made_anew(data: st.DataObject) -> None:
     """Form and chain are right then; what is named is what the rules, or the submissions, say otherwise."""
@@ -334,7 +342,7 @@ def otherwise(raw: bytes) -> bytes:
     return raw[:at] + b"2024" + raw[at + 4 :]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=sized(8, 23), deadline=None)
 @given(st.integers(1, 23))
 def test_a_record_that_was_cut_short_and_closed_again_misses_what_was_signed(kept: int) -> None:
     game = short()
@@ -561,7 +569,7 @@ def _cut(lines: list[bytes], upto: int) -> list[bytes]:
     return list(export_game(store, GAME))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=sized(5, 30), deadline=None)
 @given(st.integers(2, 20), st.integers(1, 1000))
 def test_two_histories_shown_to_two_players_are_named(fork: int, number: int) -> None:
     game = short()
@@ -610,9 +618,9 @@ def test_a_note_that_was_changed_or_signed_by_another_does_not_count(data: st.Da
     text = data.draw(st.sampled_from([*game.receipts, *game.checkpoints]))
     head = text.partition("\n\n")[0].encode()
     changed = (_changed(head, data, but=b"\n") + text.encode()[len(head) :]).decode(errors="replace")
-    assert whats(prove(game.lines, [Note("mine", changed)], KEYS).findings) == {"signature"}
+    assert whats(weigh([Note("mine", changed)], KEYS, book()).findings) == {"signature"}
     forged = Note("mine", OTHER.sign(text.partition("\n\n")[0] + "\n"))
-    assert whats(prove(game.lines, [forged], KEYS).findings) == {"signature"}
+    assert whats(weigh([forged], KEYS, book()).findings) == {"signature"}
     assert read_checkpoint(forged.text, OTHER.verifier)
 
 
@@ -730,7 +738,7 @@ def test_the_game_as_it_was_stored_is_confirmed() -> None:
     assert store.record(GAME).parked is None
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=sized(27, 150), deadline=None)
 @given(st.data())
 def test_any_change_in_the_store_is_named(data: st.DataObject) -> None:
     store = stored_whole()
@@ -768,7 +776,7 @@ def test_any_change_in_the_store_is_named(data: st.DataObject) -> None:
     named(store)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=sized(20, 100), deadline=None)
 @given(st.data())
 def test_any_change_beside_the_streams_is_named(data: st.DataObject) -> None:
     store = stored_whole()
@@ -865,7 +873,7 @@ def stored_notes(store: Store) -> list[Note]:
     return [Note(f"checkpoint {one.size}", one.note) for one in store.checkpoints(GAME)]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=sized(12, 80), deadline=None)
 @given(st.data())
 def test_any_change_of_a_kept_checkpoint_is_named(data: st.DataObject) -> None:
     notes_there = stored_notes(short().desk.store)

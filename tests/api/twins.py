@@ -27,6 +27,7 @@ from events.notes import Signer
 from events.ruling import Judge
 from events.store import Store
 from tests.api.asgi import Answer, Client
+from tests.sizes import sized
 from worker.adjudicate import Warm, adjudicate
 
 GAME = "twin"
@@ -176,8 +177,14 @@ class Twins:
     def observers(self) -> list[str]:
         return [who for who in self.left.tokens if who != self.owner]
 
+    def some(self, turn: int) -> list[str]:
+        """The observers of one step: all who hold no seat, and two seats in turn, so that each looks now and then."""
+        seats = [who for who in self.observers if who.startswith("seat-")]
+        two = {seats[(2 * turn + nth) % len(seats)] for nth in range(2)}
+        return [who for who in self.observers if who in two or who not in seats]
+
     async def play(self, steps: Sequence[Step]) -> None:
-        """Take all steps on both sides, and compare everything after each."""
+        """Take all steps on both sides, and compare everything after each; first and last for everybody."""
         await self.look()
         for number, step in enumerate(steps):
             left = await self.left.send(step, step.left, f"key-{number}")
@@ -185,7 +192,7 @@ class Twins:
             if step.who != self.owner:
                 self.same(f"step {number} of {step.who}", left, right)
             self.logs()
-            await self.look()
+            await self.look(self.observers if number == len(steps) - 1 else sized(self.some(number), self.observers))
         await self.look_back()
 
     def same(self, what: str, left: Answer, right: Answer) -> None:
@@ -205,12 +212,12 @@ class Twins:
         what = f"{who} gets {path} {headers or ''}"
         self.same(what, await self.left.get(path, who, headers), await self.right.get(path, who, headers))
 
-    async def look(self) -> None:
-        """Every endpoint, for every observer, at the present version."""
+    async def look(self, observers: Sequence[str] = ()) -> None:
+        """Every endpoint, for every observer, or for these, at the present version."""
         version = self.left.store.version(GAME)
         if version != self.right.store.version(GAME):
             raise Difference("the number of entries")
-        for who in self.observers:
+        for who in observers or self.observers:
             for path in paths(version):
                 await self.both(path, who)
             await self.both(f"/v1/games/{GAME}/view", who, {"if-none-match": f'"{version}"'})

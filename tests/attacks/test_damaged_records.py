@@ -15,6 +15,7 @@ import pytest
 from api.app import GROUPS, create_app
 from api.desk import Desk
 from api.openapi import operations
+from api.routes import arbiter
 from api.tokens import ORGANISER, Tokens
 from domain.thrones.ruleset import THRONES
 from events import codec
@@ -58,6 +59,12 @@ def _played() -> tuple[bytes, ...]:
 
 
 LINES = _played()
+
+
+@pytest.fixture(autouse=True)
+def _nobody_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reading that is recorded first would be waited for, and here no worker ever rules on it."""
+    monkeypatch.setattr(arbiter, "RULING_SECONDS", 0.0)
 
 
 class Table:

@@ -33,6 +33,7 @@ from domain.thrones.start import Start
 from domain.thrones.state import State
 from domain.thrones.variations import MIXED_FOUR, PRESETS
 from tests.domain.settings_of_records import SITE
+from tests.sizes import sized
 
 # Games of bots
 
@@ -239,18 +240,18 @@ def test_units_are_mustered_where_they_are_needed_later() -> None:
 def test_a_game_comes_back_from_its_log() -> None:
     found = imported(*SMALL, full=True)
     charter, log = bots(*SMALL)
-    assert found.report.explained >= 249
-    assert found.report.entries == len(log.entries) == 250
+    assert found.report.entries == len(log.entries)
+    assert found.report.explained >= found.report.entries - 1
     assert found.report.corrections == 0
-    assert found.report.winner == "stark"
+    [won] = (entry.record for entry in log.entries if isinstance(entry.record, r.GameWon))
+    assert found.report.winner == won.house
     assert found.charter.houses == charter.houses
 
 
 def test_what_the_site_does_not_tell_is_inferred() -> None:
     report = imported(*SMALL, full=False).report
-    assert report.explained >= 248
-    assert report.assumptions["orders"] > 40
-    assert report.assumptions["muster-places"] >= 1
+    assert report.explained >= report.entries - 1
+    assert report.assumptions["orders"] > report.assumptions["muster-places"] > 0
 
 
 def test_the_ledger_of_an_import_is_ruled_again_to_the_same_facts() -> None:
@@ -267,12 +268,11 @@ def test_the_ledger_of_an_import_is_ruled_again_to_the_same_facts() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("preset", "players", "number", "least"),
-    [("second-edition", 4, 0, 354), ("second-edition", 5, 1, 378), ("mixed-four", 4, 2, 319)],
+    ("preset", "players", "number"), [("second-edition", 4, 0), ("second-edition", 5, 1), ("mixed-four", 4, 2)]
 )
-def test_games_of_other_tables_come_back_as_far_as_can_be(preset: str, players: int, number: int, least: int) -> None:
+def test_games_of_other_tables_come_back_as_far_as_can_be(preset: str, players: int, number: int) -> None:
     report = imported(preset, players, number, full=True).report
-    assert report.explained >= least
+    assert report.explained >= report.entries - 1
     assert report.explained + len(report.disagreements) + len(report.open) == report.entries
     assert figures(report)["explained"] == report.explained
 
@@ -286,7 +286,7 @@ def test_tokens_left_and_forces_that_hold_are_inferred_where_they_show_later() -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("game", [("first-edition", 3, 2), ("first-edition", 4, 2)])
+@pytest.mark.parametrize("game", sized([("first-edition", 3, 2)], [("first-edition", 3, 2), ("first-edition", 4, 2)]))
 def test_what_our_own_engine_has_ruled_is_never_judged_against_the_log(game: tuple[str, int, int]) -> None:
     """Where our inference goes wrong the log of a game of ours is right: such entries stay undecided."""
     report = imported(*game, full=False).report

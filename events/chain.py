@@ -38,6 +38,18 @@ class Chain:
         self._ahead: set[int] = set()
         self._schema = 1
 
+    @classmethod
+    def behind(cls, newest: Stored | None, version: int, head: str, taken: int, ahead: Iterable[int]) -> Chain:
+        """At the end of a ledger with that newest entry, so much of whose inbox is answered."""
+        chain = cls(version, head)
+        chain.turn, chain._ahead = taken, set(ahead)
+        if newest is not None:
+            entry = codec.entry(newest)
+            chain._schema = entry.v
+            is_in_turn = entry.v >= IN_ORDER_SINCE and number_of(entry.inbox) <= taken and entry.at != codec.NO_TIME
+            chain._at = datetime.fromisoformat(entry.at) if is_in_turn else None
+        return chain
+
     def add(self, stored: Stored) -> Entry:
         """Take the next entry; raises :class:`RecordDamaged` naming it."""
         seq = self.version + 1

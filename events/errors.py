@@ -140,6 +140,7 @@ class FromTheFuture(RecordError):
 
     def __init__(self, version: int, current: int) -> None:
         super().__init__(f"The record has schema version {version}; this Rookery reads up to {current}.")
+        self.version = version
 
 
 class EngineLacking(RecordError):
@@ -158,6 +159,14 @@ class RecordDamaged(RecordError):
         super().__init__(f"Entry {seq}: {why}")
         self.seq = seq
         self.why = why
+
+
+class NewerEntry(RecordDamaged):
+    """An entry is as it was written, by a newer Rookery than this one: no damage to whoever can read it."""
+
+    def __init__(self, seq: int, why: str, version: int) -> None:
+        super().__init__(seq, why)
+        self.version = version
 
 
 class KeptDamaged(RecordDamaged):

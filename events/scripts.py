@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from events.limits import COUNTED_BYTES
 
+LONGEST_LEASE_SECONDS = 3600
+"""No setting gives a lease for longer."""
+
 _LAST = """
 local function last(stream)
   local tail = redis.call('XREVRANGE', stream, '+', '-', 'COUNT', 1)
@@ -16,9 +19,32 @@ local function last(stream)
 end
 """
 
+# What stands in a field and is no number, or not in the one spelling that we write, has no value: a script that met it
+# would fail at every call, the one that should park the game included.
+_NUMBER = """
+local function number_in(text)
+  if text == '0' or (string.match(text or '', '^[1-9]%d*$') and #text <= 15) then return tonumber(text) end
+  return nil
+end
+"""
+
+# Junk in the place of the fencing token is replaced by the time in milliseconds, which is above all that were granted.
+_SOUND_FENCE = (
+    _NUMBER
+    + """
+local function sound_fence(game)
+  local fence = redis.call('HGET', game, 'fence')
+  if fence and not number_in(fence) then
+    redis.call('HSET', game, 'fence', string.format('%d', tonumber(redis.call('TIME')[1]) * 1000))
+  end
+end
+"""
+)
+
 _GROW = """
 local function grow(game, bytes)
-  if string.match(redis.call('HGET', game, 'bytes') or '', '^%d+$') then
+  local known = redis.call('HGET', game, 'bytes') or ''
+  if string.match(known, '^%d+$') and #known <= 15 then
     redis.call('HINCRBY', game, 'bytes', string.format('%d', bytes))
   end
 end
@@ -84,7 +110,7 @@ end
 # What a sender may do is asked of a list of what he has sent, the newest first: "<inbox number> <seconds>", as often as
 # it counts. Without the list nothing is known against him.
 _QUOTA = (
-    f"local counted = {COUNTED_BYTES}"
+    _NUMBER + f"local counted = {COUNTED_BYTES}"
     """
 local function sent_at(list, index)
   local found = redis.call('LINDEX', list, index - 1)
@@ -96,7 +122,7 @@ end
 local function beyond(game, list, newest, unruled, hourly, most, spare, size)
   if unruled > 0 then
     local number = sent_at(list, unruled)
-    local cursor = tonumber(redis.call('HGET', game, 'cursor') or '0')
+    local cursor = number_in(redis.call('HGET', game, 'cursor') or '0') or 0
     if number and number > cursor and number <= newest then return {'unruled', unruled, 5} end
   end
   if hourly > 0 then
@@ -104,11 +130,11 @@ local function beyond(game, list, newest, unruled, hourly, most, spare, size)
     if at and at <= seconds and at > seconds - 3600 then return {'often', hourly, at + 3600 - seconds} end
   end
   if most > 0 then
-    local bytes = redis.call('HGET', game, 'bytes')
+    local bytes = number_in(redis.call('HGET', game, 'bytes'))
     if not bytes then return {'uncounted'} end
-    local own = tonumber(redis.call('HGET', game, 'most') or '0')
+    local own = number_in(redis.call('HGET', game, 'most')) or 0
     if own > 0 and own < most then most = own end
-    if tonumber(bytes) + size > most * spare then return {'game-full', most, 3600} end
+    if bytes + size > most * spare then return {'game-full', most, 3600} end
   end
   return nil
 end
@@ -188,10 +214,15 @@ return {'new', 1, at}
 )
 
 # KEYS game; ARGV bytes, counted before
-COUNT = """
+COUNT = (
+    _NUMBER
+    + """
 if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
-return redis.call('HSETNX', KEYS[1], 'bytes', ARGV[1])
+if number_in(redis.call('HGET', KEYS[1], 'bytes')) then return 0 end
+redis.call('HSET', KEYS[1], 'bytes', ARGV[1])
+return 1
 """
+)
 
 # KEYS game ledger; ARGV token expected-version expected-cursor cursor, then public, sealed, digest of each entry
 APPEND = (
@@ -218,33 +249,37 @@ return {'done', version}
 """
 )
 
-# KEYS game lease ledger; ARGV holder milliseconds
+# KEYS game lease ledger; ARGV holder milliseconds. A lease that has not the form of one, or would not run out, is none.
 ACQUIRE = (
-    _LAST
-    + """
+    _LAST + _SOUND_FENCE + f"local longest = {LONGEST_LEASE_SECONDS * 1000}"
+    """
 if redis.call('EXISTS', KEYS[1]) == 0 then return {'unknown'} end
-local token
-local lease = redis.call('GET', KEYS[2])
-if lease then
-  local number, holder = string.match(lease, '^(%d+) (.*)$')
+local number, holder
+local version, cursor = last(KEYS[3]), redis.call('HGET', KEYS[1], 'cursor') or '0'
+local lease, left = redis.pcall('GET', KEYS[2]), redis.call('PTTL', KEYS[2])
+if type(lease) == 'string' and left >= 0 and left <= longest then
+  number, holder = string.match(lease, '^(%d+) (.*)$')
+end
+local token = number and number_in(number)
+if token then
   if holder ~= ARGV[1] then return {'held'} end
-  token = tonumber(number)
 else
+  sound_fence(KEYS[1])
+  local unreleased = redis.call('HGET', KEYS[1], 'unreleased')
+  if unreleased and not number_in(unreleased) then redis.call('HSET', KEYS[1], 'unreleased', '2') end
   token = redis.call('HINCRBY', KEYS[1], 'fence', 1)
   redis.call('HINCRBY', KEYS[1], 'unreleased', 1)
 end
 redis.call('SET', KEYS[2], string.format('%d %s', token, ARGV[1]), 'PX', tonumber(ARGV[2]))
-local cursor = redis.call('HGET', KEYS[1], 'cursor') or '0'
 local stopped = redis.call('HEXISTS', KEYS[1], 'parked') + redis.call('HEXISTS', KEYS[1], 'lost')
-local unreleased = tonumber(redis.call('HGET', KEYS[1], 'unreleased') or '1') - 1
-if not string.match(cursor, '^%d+$') then cursor = '-1' end
-return {'done', token, last(KEYS[3]), tonumber(cursor), stopped, unreleased}
+local unreleased = (number_in(redis.call('HGET', KEYS[1], 'unreleased')) or 1) - 1
+return {'done', token, version, number_in(cursor) or -1, stopped, unreleased}
 """
 )
 
 # KEYS lease; ARGV lease milliseconds
 RENEW = """
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+if redis.pcall('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('PEXPIRE', KEYS[1], tonumber(ARGV[2]))
 """
 
@@ -252,7 +287,7 @@ return redis.call('PEXPIRE', KEYS[1], tonumber(ARGV[2]))
 # was granted since.
 RELEASE = """
 if ARGV[3] == '1' and redis.call('HGET', KEYS[2], 'fence') == ARGV[2] then redis.call('HDEL', KEYS[2], 'unreleased') end
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+if redis.pcall('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('DEL', KEYS[1])
 """
 
@@ -263,13 +298,19 @@ redis.call('HSET', KEYS[1], 'unreleased', ARGV[1])
 return 1
 """
 
-# KEYS game; ARGV token reason
-STOP = """
+# KEYS game; ARGV reason
+STOP = (
+    _SOUND_FENCE
+    + """
 if redis.call('EXISTS', KEYS[1]) == 0 then return {'unknown'} end
 if redis.call('HSETNX', KEYS[1], 'parked', ARGV[1]) == 0 then return {'again'} end
+sound_fence(KEYS[1])
 redis.call('HINCRBY', KEYS[1], 'fence', 1)
 return {'done'}
 """
+)
+
+# KEYS game; ARGV token reason
 PARK = """
 local fence = redis.call('HGET', KEYS[1], 'fence') or '0'
 if fence ~= ARGV[1] then return {'fenced', tonumber(fence)} end
@@ -327,13 +368,14 @@ return {'done'}
 # between them. Its number is behind all that was ruled on.
 ACCEPT_LOSS = (
     _LAST
+    + _NUMBER
     + _GROW
     + _CLOCK
     + """
 if redis.call('HEXISTS', KEYS[1], 'lost') == 0 then return {'not-held'} end
 local tail = redis.call('XREVRANGE', KEYS[2], '+', '-', 'COUNT', 1)[1]
 local at = time_behind(tail and tail[2][2], ARGV[4])
-local number = math.max(last(KEYS[2]), tonumber(redis.call('HGET', KEYS[1], 'cursor') or '0')) + 1
+local number = math.max(last(KEYS[2]), number_in(redis.call('HGET', KEYS[1], 'cursor')) or 0) + 1
 redis.call('XADD', KEYS[2], string.format('%d-0', number), 'submission', ARGV[3] .. at .. ARGV[5])
 redis.call('HSET', KEYS[3], ARGV[1], string.format('%d %s', number, ARGV[2]))
 redis.call('HDEL', KEYS[1], 'lost')

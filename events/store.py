@@ -29,7 +29,7 @@ import re
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any, ParamSpec, Protocol, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -52,6 +52,7 @@ from events.errors import (
     KeptDamaged,
     KeyConflict,
     LeaseLost,
+    NewerEntry,
     OverQuota,
     RecordDamaged,
     ServerFull,
@@ -92,6 +93,7 @@ _log = logging.getLogger("rookery.record")
 SUSPICIOUS = 2
 """After so many leases in a row that ended without release, something in the game may end whoever works at it."""
 
+_FIELD = re.compile(rb"0|[1-9][0-9]{0,14}")
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
@@ -118,12 +120,32 @@ class Parked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Waits(msgspec.Struct, frozen=True, kw_only=True):
-    """What was submitted waits for another engine. ``here`` is the one that has looked, at so many submissions."""
+    """What was submitted waits for another engine, a newer schema, or somebody who knows the game: see :func:`awaited`.
+
+    ``here`` is the engine that has looked, at so many submissions.
+    """
 
     at: str
     engine: str
     here: str
     inbox: int
+
+
+_SCHEMA = "schema-"
+
+
+def awaited_schema(version: int) -> str:
+    """In the place of an engine in :class:`Waits`: any that reads a schema newer than ours."""
+    return f"{_SCHEMA}{version}"
+
+
+def awaited(engine: str) -> str:
+    """What a game waits for, for people."""
+    if engine.startswith(_SCHEMA):
+        return f"a newer Rookery, one that reads schema {engine.removeprefix(_SCHEMA)}"
+    if "/" not in engine:
+        return f"a worker that knows the game {engine}"
+    return f"a worker of {engine}, or for rookery amend"
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -193,6 +215,19 @@ def translated(method: Callable[P, R]) -> Callable[P, R]:
 
     return call
 
+
+@contextmanager
+def _of_kind(what: str) -> Iterator[None]:
+    """Around calls for something of a game: a key of another kind in its place is damage of this game alone."""
+    try:
+        yield
+    except redis.exceptions.ResponseError as error:
+        if "WRONGTYPE" in str(error):
+            raise KeptDamaged(what) from error
+        raise
+
+
+DESCRIPTION = "the description of the game"
 
 STORE_SCHEMES = "redis://, rediss://, unix:// or cluster://"
 _WORDS = {
@@ -409,7 +444,7 @@ class Store:
     def record(self, game: str) -> GameRecord:
         """What is known of a game besides its streams."""
         fields = self._fields(game)
-        with reading("the description of the game"):
+        with reading(DESCRIPTION):
             return GameRecord(
                 game=game,
                 rules=fields["rules"],
@@ -417,11 +452,12 @@ class Store:
                 created=fields["created"],
                 parked=_parked(fields["parked"]) if "parked" in fields else None,
                 is_held="lost" in fields,
-                waits=msgspec.json.decode(fields["waits"], type=Waits) if "waits" in fields else None,
+                waits=_waits(fields["waits"]) if "waits" in fields else None,
             )
 
     def _fields(self, game: str) -> dict[str, str]:
-        found = self.client.hgetall(self.key(game, "game"))
+        with _of_kind(DESCRIPTION):
+            found = self.client.hgetall(self.key(game, "game"))
         if not found:
             raise GameUnknown(game)
         return {name.decode(errors="replace"): value.decode(errors="replace") for name, value in found.items()}
@@ -558,9 +594,11 @@ class Store:
     @translated
     def cursor(self, game: str) -> int:
         """The number of the newest submission that is ruled on."""
-        found = self.client.hget(self.key(game, "game"), "cursor") or 0
-        with reading("the cursor"):
-            return int(found)
+        found = self._of_game(game, "cursor")[0]
+        number = _number_in(found or b"0")
+        if number is None:
+            raise KeptDamaged("the cursor")
+        return number
 
     def unruled_tail(self, game: str) -> int:
         """How many submissions wait for a ruling."""
@@ -606,8 +644,10 @@ class Store:
                 stored = _stored(seq, fields)
                 yield chain.add(stored), stored
         except RecordDamaged as damage:
-            if not (isinstance(damage.__cause__, FromTheFuture) and is_as_written(stored)):
-                self.stop(game, damage)
+            newer = damage.__cause__
+            if isinstance(newer, FromTheFuture) and is_as_written(stored):
+                raise NewerEntry(damage.seq, damage.why, newer.version) from newer
+            self.stop(game, damage)
             raise
 
     def check(self, game: str, upto: int | None = None) -> None:
@@ -752,8 +792,9 @@ class Store:
             answer = self._stop(keys=[self.key(game, "game")], args=[encode(parked)])
             if answer[0] == b"done":
                 self.client.sadd("rookery:parked", game)
-        except redis.exceptions.RedisError:
-            return False
+        except redis.exceptions.RedisError as error:
+            # Where the description itself is of another kind, the list of those that stand still is all there is.
+            return "WRONGTYPE" in str(error) and bool(self.client.sadd("rookery:parked", game))
         if answer[0] == b"done":
             _log.error("game %s is parked, its record is damaged: entry %d", game, damage.seq)
         return bool(answer[0] == b"done")
@@ -764,7 +805,7 @@ class Store:
 
         Its ledger is checked first, whatever it was parked for: raises :class:`RecordDamaged`, and it stays parked.
         """
-        if self.client.hexists(self.key(game, "game"), "parked"):
+        if self._of_game(game, "parked")[0] is not None:
             self.check(game)
         was_parked = bool(self._unpark(keys=[self.key(game, "game")], args=[SUSPICIOUS]))
         self.client.srem("rookery:parked", game)
@@ -774,15 +815,18 @@ class Store:
     @translated
     def parked(self) -> tuple[str, ...]:
         """The games that are parked, sorted."""
-        return tuple(game for game in self._listed("parked") if self.client.hexists(self.key(game, "game"), "parked"))
+        return tuple(game for game in self._listed("parked") if self._is_stopped(game, "parked"))
 
     @translated
     def unreleased(self, game: str) -> int:
         """How many leases in a row ended without release; one that is held now does not count."""
         # In this order: what is given back in between makes the number smaller, never larger.
         is_held = bool(self.client.exists(self.key(game, "lease")))
-        found = self.client.hget(self.key(game, "game"), "unreleased") or b"0"
-        return max(0, int(found) - is_held) if found.isdigit() else SUSPICIOUS
+        try:
+            found = _number_in(self._of_game(game, "unreleased")[0] or b"0")
+        except KeptDamaged:
+            return 0  # nobody works at it
+        return max(0, found - is_held) if found is not None else SUSPICIOUS
 
     def suspicious(self) -> tuple[str, ...]:
         """Games where something waits that may end whoever works at it, sorted."""
@@ -791,8 +835,21 @@ class Store:
     @translated
     def why_parked(self) -> tuple[Parked, ...]:
         """Why each of these games is."""
-        found = [self.client.hget(self.key(game, "game"), "parked") for game in self.parked()]
-        return tuple(_parked(one) for one in found if one is not None)
+        return tuple(found for game in self.parked() if (found := self.reason(game)) is not None)
+
+    @translated
+    def is_held(self, game: str) -> bool:
+        """Whether it is written beside a game that a part of it is lost."""
+        return self._of_game(game, "lost")[0] is not None
+
+    @translated
+    def reason(self, game: str) -> Parked | None:
+        """Why a game is parked; None where it is not."""
+        try:
+            found = self._of_game(game, "parked")[0]
+        except KeptDamaged as damage:
+            return Parked(at="", inbox="", kind="", error=RecordDamaged.__name__, where=str(damage))
+        return None if found is None else _parked(found)
 
     # Losses: see events.losses
 
@@ -826,11 +883,11 @@ class Store:
     @translated
     def waits(self, game: str) -> Waits | None:
         """Which engine a game waits for, as far as somebody has looked."""
-        found = self.client.hget(self.key(game, "game"), "waits")
         try:
-            return None if found is None else msgspec.json.decode(found, type=Waits)
-        except (msgspec.MsgspecError, ValueError):
-            return None  # then whoever looks next says it anew
+            found = self._of_game(game, "waits")[0]
+        except KeptDamaged:
+            return None
+        return None if found is None else _waits(found)
 
     @translated
     def waiting_for_engines(self) -> tuple[str, ...]:
@@ -867,12 +924,13 @@ class Store:
         return False
 
     def _is_idle(self, game: str) -> bool:
-        cursor, *stopped = self.client.hmget(self.key(game, "game"), "cursor", "parked", "lost")
-        if any(one is not None for one in stopped):
+        if self._is_stopped(game, "parked", "lost") or not self.client.exists(self.key(game, "game")):
             return True
-        # A cursor that nobody can read, or that is beyond the inbox, is for a worker to meet, and stops this game only.
-        newest, ruled = self._last(game, "inbox"), cursor or b"0"
-        return bool(ruled.isdigit()) and newest == int(ruled)
+        # What nobody can read, and a cursor beyond the inbox, is for a worker to meet, and stops this game only.
+        try:
+            return self.cursor(game) == self._last(game, "inbox")
+        except KeptDamaged:
+            return False
 
     @translated
     def relist(self) -> int:
@@ -881,7 +939,7 @@ class Store:
         found = [game for game in games if not self._is_idle(game)]
         if found:
             self.client.sadd("rookery:unruled", *found)
-        parked = [game for game in games if self.client.hexists(self.key(game, "game"), "parked")]
+        parked = [game for game in games if self._is_stopped(game, "parked")]
         if parked:
             self.client.sadd("rookery:parked", *parked)
         return len(found)
@@ -909,15 +967,16 @@ class Store:
         The entry there holds the digests of the position. A snapshot that tells another is dropped and reported; one
         whose entry was ruled on by another engine says nothing that could be compared, and is passed over.
         """
-        raw = self.client.get(self.key(game, "snapshot"))
-        if raw is None:
-            return None
         try:
+            with _of_kind("the snapshot"):
+                raw = self.client.get(self.key(game, "snapshot"))
+            if raw is None:
+                return None
             kept = msgspec.json.decode(raw, type=Snapshot)
-            if kept.engine != judge.engine or kept.ahead:
+            if kept.engine != judge.engine or kept.ahead or not 0 < kept.version < 10**15:
                 return None  # where an act has gone ahead, no entry tells what is answered up to it
             line = Line(judge.codec.state(bytes(kept.state), kept.v), kept.version, kept.taken, kept.head, kept.ahead)
-        except (msgspec.MsgspecError, ValueError, TypeError):
+        except (msgspec.MsgspecError, ValueError, TypeError, RecursionError, KeptDamaged, FromTheFuture):
             return None
         at = self.entry(game, line.version)
         if at is None or at.digest != line.head:
@@ -1043,8 +1102,22 @@ class Store:
     def _keys(self, game: str, *what: str) -> list[str]:
         return [self.key(game, one) for one in what]
 
+    def _of_game(self, game: str, *names: str) -> list[bytes | None]:
+        """Fields of a game's description."""
+        with _of_kind(DESCRIPTION):
+            found: list[bytes | None] = self.client.hmget(self.key(game, "game"), names)
+        return found
+
+    def _is_stopped(self, game: str, *why: str) -> bool:
+        """Whether a game stands still for one of these reasons, or since there is no description to write them into."""
+        try:
+            return any(one is not None for one in self._of_game(game, *why))
+        except KeptDamaged:
+            return True
+
     def _last(self, game: str, what: str) -> int:
-        rows = self.client.xrevrange(self.key(game, what), count=1)
+        with _of_kind(f"the {what}"):
+            rows = self.client.xrevrange(self.key(game, what), count=1)
         return number_of(rows[0][0].decode()) if rows else 0
 
     def rows(self, game: str, what: str) -> Iterator[tuple[str, dict[bytes, bytes]]]:
@@ -1071,9 +1144,10 @@ class Store:
     @translated
     def _page(self, game: str, what: str, last: str, size: int) -> list[tuple[bytes, dict[bytes, bytes]]]:
         """Behind the element ``last``: also one that has no business to be there, such as 5-1."""
-        found: list[tuple[bytes, dict[bytes, bytes]]] = self.client.xrange(
-            self.key(game, what), min=f"({last}", count=size
-        )
+        with _of_kind(f"the {what}"):
+            found: list[tuple[bytes, dict[bytes, bytes]]] = self.client.xrange(
+                self.key(game, what), min=f"({last}", count=size
+            )
         return found
 
 
@@ -1093,6 +1167,14 @@ def _parked(said: str | bytes) -> Parked:
         return msgspec.json.decode(said, type=Parked)
     except (msgspec.MsgspecError, ValueError):
         return Parked(at="", inbox="", kind="", error=KeptDamaged.__name__, where="the note of why it is parked")
+
+
+def _waits(said: str | bytes) -> Waits | None:
+    """What a game waits for. Whoever looks next says it anew if nobody can read that."""
+    try:
+        return msgspec.json.decode(said, type=Waits)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
 
 
 def _tells(judge: Judge, line: Line, read: Entry, pepper: bytes) -> bool:
@@ -1158,6 +1240,11 @@ def _bounded(calls: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]
             some, size = [], 0
     if some:
         yield some
+
+
+def _number_in(text: bytes) -> int | None:
+    """The number that a field holds, as the scripts read it."""
+    return int(text) if _FIELD.fullmatch(text) else None
 
 
 def key_field(submission: Submission) -> str:

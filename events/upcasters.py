@@ -17,6 +17,9 @@ from events.errors import FromTheFuture
 VERSION = 2
 """2: an entry binds every byte of the submission that it answers (a sealed part more); the forms are those of 1."""
 
+FARTHEST = 9999
+"""A version above that is junk, and not written by any Rookery to come."""
+
 Kind = Literal["submission", "entry", "command", "fact", "state"]
 Upcast = Callable[[dict[str, Any]], dict[str, Any]]
 

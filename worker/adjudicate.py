@@ -15,12 +15,15 @@ import msgspec
 import structlog
 
 from events import codec
+from events.chain import Chain
 from events.envelope import Accepted, Refused, Stored, Submission, number_of, utc_now
 from events.errors import (
     EngineLacking,
+    FromTheFuture,
     GameUnknown,
     KeptDamaged,
     LeaseLost,
+    NewerEntry,
     RecordDamaged,
     StaleAppend,
     StoreAway,
@@ -28,7 +31,7 @@ from events.errors import (
 )
 from events.past import Record
 from events.ruling import Judge, Line
-from events.store import SUSPICIOUS, Lease, Parked, Store, Waits
+from events.store import SUSPICIOUS, Lease, Parked, Store, Waits, awaited_schema
 from events.upcasters import VERSION
 from worker.budget import UNLIMITED, Budget
 from worker.figures import FIGURES
@@ -180,6 +183,39 @@ def adjudicate(
     raise AssertionError("a game is settled long before")
 
 
+def leave(store: Store, game: str, rules: str, here: str, lease_seconds: float = LEASE_SECONDS) -> None:
+    """Leave a game whose rules are not known here to a worker that knows them."""
+    lease = store.acquire(game, lease_seconds)
+    if lease is None:
+        return
+    try:
+        if not lease.parked:
+            _note_wait(store, lease, rules, here)
+    except LeaseLost:
+        return
+    finally:
+        store.release(lease)
+
+
+def _note_wait(store: Store, lease: Lease, engine: str, here: str) -> None:
+    """Say what a game waits for; in the log once."""
+    before = store.waits(lease.game)
+    waits = Waits(at=utc_now(), engine=engine, here=here, inbox=store.inbox_length(lease.game))
+    if before is not None and (before.engine, before.here) == (waits.engine, waits.here):
+        waits = msgspec.structs.replace(waits, at=before.at)
+    else:
+        logger().warning("game-waits-for-engine", engine=engine, here=here)
+    store.wait(lease, waits)
+
+
+def stop(store: Store, game: str, damage: RecordDamaged) -> None:
+    """Park a game whose record is damaged, and say so in the log. Nobody comes here for a game that is parked."""
+    store.stop(game, damage)
+    logger().error(
+        "game-parked", seat=None, inbox="", correlation="", kind="", error=RecordDamaged.__name__, where=str(damage)
+    )
+
+
 class _Verdict(msgspec.Struct):
     """Of the public part of an entry, what became of its command."""
 
@@ -224,20 +260,24 @@ class _Desk:
         self.ruled = 0
         self.version = lease.version
         self.pepper = b""
+        self.chain: Chain | None = None
 
     def drain(self, must_stop: Callable[[], bool]) -> Literal["drained", "parked", "stopped", "waits"]:
-        newest = self.store.inbox_length(self.game)
-        if not 0 <= self.lease.taken <= newest:
-            return self._stop(KeptDamaged("the cursor"))
-        if self.lease.taken == newest:
-            return "drained"
         try:
+            newest = self.store.inbox_length(self.game)
+            if not 0 <= self.lease.taken <= newest:
+                raise KeptDamaged("the cursor")
+            if self.lease.taken == newest:
+                return "drained"
             self.pepper = self.store.pepper(self.game)
             return self._rule_on(must_stop)
         except EngineLacking as lacking:
-            self._wait(lacking)
-            return "waits"
+            return self._wait(lacking.pinned)
+        except (FromTheFuture, NewerEntry) as newer:
+            return self._wait(awaited_schema(newer.version))
         except _Mistake as mistake:
+            if isinstance(mistake.cause, NewerEntry):
+                return self._wait(awaited_schema(mistake.cause.version))
             if isinstance(mistake.cause, RecordDamaged):
                 return self._stop(mistake.cause)
             self._park(mistake)
@@ -383,10 +423,13 @@ class _Desk:
         mistake: _Mistake | None = None
         for submission in waiting:
             try:
-                past.version = ahead.version
+                before = ahead
+                past.version = before.version
                 with self.budget.of(self.game, submission.inbox):
                     v = self._schema(submission, line, entries)
-                    stored, ahead, kind = self.judge.rule(ahead, submission, self.pepper, past=past, v=v)
+                    stored, after, kind = self.judge.rule(before, submission, self.pepper, past=past, v=v)
+                self._check_in_line(submission, before, stored)
+                ahead = after
             except EngineLacking:
                 break  # the next look finds out what may go ahead
             except Exception as error:  # noqa: BLE001 - whatever the rules raise is their bug
@@ -415,17 +458,27 @@ class _Desk:
         newest = entries[-1] if entries else self.store.entry(self.game, line.version)
         return submission.v if newest is None else max(submission.v, codec.entry(newest).v)
 
-    def _wait(self, lacking: EngineLacking) -> None:
-        """Leave what was submitted for a worker of the game's engine, and say so once."""
-        before = self.store.waits(self.game)
-        inbox = self.store.inbox_length(self.game)
-        waits = Waits(at=utc_now(), engine=lacking.pinned, here=self.judge.engine, inbox=inbox)
-        if before is not None and (before.engine, before.here) == (waits.engine, waits.here):
-            waits = msgspec.structs.replace(waits, at=before.at)
-        else:
-            logger().warning("game-waits-for-engine", engine=lacking.pinned, here=lacking.own)
-        self.store.wait(self.lease, waits)
+    def _check_in_line(self, submission: Submission, before: Line, stored: Stored) -> None:
+        """Append nothing that a reader would take for damage: an entry repeats parts of its submission as they are.
+
+        So a submission that was written by other hands is to blame. Raises KeptDamaged.
+        """
+        chain = self.chain
+        if chain is None or (chain.version, chain.head) != (before.version, before.head):
+            newest = self.store.entry(self.game, before.version)
+            chain = Chain.behind(newest, before.version, before.head, before.taken, before.ahead)
+        self.chain = None
+        try:
+            chain.add(stored)
+        except RecordDamaged as damage:
+            raise KeptDamaged(f"submission {submission.number}") from damage
+        self.chain = chain
+
+    def _wait(self, engine: str) -> Literal["waits"]:
+        """Leave what was submitted for whoever can rule on it."""
+        _note_wait(self.store, self.lease, engine, self.judge.engine)
         self.is_doubtful = False
+        return "waits"
 
     def _record(self, after: int, upto: int, stored: int, new: list[Stored]) -> Iterator[Stored]:
         """Entries of the ledger, then those that this batch has ruled on and not yet appended."""
@@ -443,10 +496,7 @@ class _Desk:
     def _stop(self, damage: RecordDamaged) -> Literal["parked"]:
         """Park for damage. Whoever read it may have done so already, and has fenced us off with that."""
         self.warm.drop(self.game)
-        self.store.stop(self.game, damage)
-        logger().error(
-            "game-parked", seat=None, inbox="", correlation="", kind="", error=RecordDamaged.__name__, where=str(damage)
-        )
+        stop(self.store, self.game, damage)
         return "parked"
 
     def _park(self, mistake: _Mistake) -> None:

@@ -86,7 +86,10 @@ class Figures:
         self.count("rulings", cause, "refused" if code else "accepted")
         if code:
             self.count("refusals", code)
-        waited = (datetime.fromisoformat(ruled_at) - datetime.fromisoformat(accepted_at)).total_seconds()
+        try:
+            waited = (datetime.fromisoformat(ruled_at) - datetime.fromisoformat(accepted_at)).total_seconds()
+        except (ValueError, TypeError):
+            return  # a submission of old with a time that is none
         seconds = max(0.0, waited)  # clocks of two machines
         self.count("waited-count")
         self.count("waited-sum", by=seconds)

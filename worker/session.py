@@ -13,6 +13,7 @@ Games are spread over a number of bells, so that a game comes back to a session 
 
 from __future__ import annotations
 
+import re
 import time
 import uuid
 import zlib
@@ -22,10 +23,11 @@ from typing import Any
 import msgspec
 import structlog
 
-from events.errors import GameUnknown, RecordError, StoreAway
+from events.errors import GameUnknown, KeptDamaged, RecordDamaged, RecordError, StoreAway, StoreRefuses
+from events.inspection import Wrong, kinds
 from events.ruling import Judge
-from events.store import LONGEST_WAIT_SECONDS, Store
-from worker.adjudicate import Spent, Warm, adjudicate, never
+from events.store import LONGEST_WAIT_SECONDS, Store, is_game_id
+from worker.adjudicate import Spent, Warm, adjudicate, leave, never, stop
 from worker.budget import UNLIMITED, Budget
 from worker.log import logger
 from worker.trial import Trial
@@ -38,6 +40,8 @@ LATER_SECONDS = 10.0
 
 SPENT = "spent"
 """Why a session ended whose process should end."""
+
+_RULES = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 Enqueue = Callable[[int], None]
 """Puts a job for the session of one bell into RQ's queue."""
@@ -109,7 +113,8 @@ class Bell:
         if game is None:
             return None
         self.client.lrem(self._list(number), 0, game)
-        return str(game.decode())
+        name = str(game.decode(errors="replace"))
+        return name if is_game_id(name) else None
 
     def is_silent(self, number: int) -> bool:
         return not self.client.llen(self._list(number))
@@ -187,7 +192,7 @@ def session(
                 if game is None:
                     continue
                 later.pop(game, None)
-                ruled += _drain(store, judges, game, warm, lease_seconds, must_stop, budget, trial)
+                ruled += _drain(store, judges, game, warm, bell.engine, lease_seconds, must_stop, budget, trial)
                 drains += 1
                 heard = time.monotonic()
         except Spent:
@@ -209,6 +214,7 @@ def _drain(
     judges: Mapping[str, Judge],
     game: str,
     warm: Warm,
+    here: str,
     lease_seconds: float,
     must_stop: Callable[[], bool],
     budget: Budget,
@@ -216,9 +222,12 @@ def _drain(
 ) -> int:
     """Adjudicate one game. What goes wrong with one game does not end the session; the sweeper rings again."""
     try:
-        judge = judges.get(store.record(game).rules)
+        rules = store.record(game).rules
+        judge = judges.get(rules)
         if judge is None:
-            logger().error("rules-unknown", game=game, rules=store.record(game).rules)
+            if not _RULES.fullmatch(rules):
+                raise KeptDamaged("the name of its rules")
+            leave(store, game, rules, here, lease_seconds)
             return 0
         return adjudicate(
             store,
@@ -235,10 +244,26 @@ def _drain(
         return 0
     except StoreAway:
         raise
+    except RecordDamaged as damage:
+        warm.drop(game)
+        stop(store, game, damage)
+        return 0
     except RecordError as error:
         warm.drop(game)
+        if isinstance(error, StoreRefuses) and (wrong := _of_another_kind(store, game)):
+            stop(store, game, KeptDamaged(wrong))
+            return 0
         logger().error("adjudication-failed", game=game, error=type(error).__name__, detail=str(error))
         return 0
+
+
+def _of_another_kind(store: Store, game: str) -> str:
+    """Which key of a game is of another kind, so that no script works with it; empty where none is."""
+    try:
+        kinds(store, game)
+    except Wrong as wrong:
+        return f"the {wrong.place}"
+    return ""
 
 
 def _keep_snapshots(store: Store, judges: Mapping[str, Judge], warm: Warm) -> None:
@@ -260,11 +285,17 @@ def sweep(store: Store, bell: Bell, *, thorough: bool = False) -> int:
         store.relist()
     rung = 0
     for game in store.unruled():
-        waits = store.waits(game)
-        is_ours = waits is None or waits.here != bell.engine or waits.inbox < store.inbox_length(game)
-        if not is_ours and not thorough:
-            continue
-        if not store.settle(game):
+        if (thorough or _may_be_ours(store, bell, game)) and not store.settle(game):
             bell.ring(game)
             rung += 1
     return rung
+
+
+def _may_be_ours(store: Store, bell: Bell, game: str) -> bool:
+    """Whether nobody of our engine has found that what waits in a game is for others."""
+    waits = store.waits(game)
+    try:
+        is_seen = waits is not None and waits.inbox >= store.inbox_length(game)
+    except KeptDamaged:
+        return True  # whoever rules parks it
+    return not is_seen or waits is None or waits.here not in (bell.engine, *bell.engine.split("+"))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from events.envelope import Submission, stream_id
-from events.errors import KeptDamaged
+from events.errors import FromTheFuture, KeptDamaged
 from events.limits import PAGE_BYTES
 from events.ruling import Judge, Line
 from events.store import Store
@@ -16,16 +17,25 @@ def next_submissions(
 ) -> list[Submission]:
     """Submissions in their order, so many at most, or the act that moves the game to this engine.
 
-    It is taken up before the letters that wait for it. Raises EngineLacking where there is none.
+    It is taken up before the letters that wait for it. Raises EngineLacking where there is none, and FromTheFuture
+    where what comes first was written by a newer Rookery.
     """
     lacking = judge.lacking(line.state)
     if lacking is None:
-        waiting = _in_order(store.submissions(game, line.taken, most), line.taken)
-        return [one for one in _page(waiting) if one.number not in line.ahead]
-    for one in _in_order(store.submissions(game, line.taken), line.taken):
-        hold_on()
-        if one.number not in line.ahead and judge.may_go_ahead(line.state, one):
-            return [one]
+        found: list[Submission] = []
+        try:
+            for one in _page(_in_order(store.submissions(game, line.taken, most), line.taken)):
+                if one.number not in line.ahead:
+                    found.append(one)
+        except (FromTheFuture, KeptDamaged):
+            if not found:  # otherwise what is in front of it is ruled on, and then it comes first
+                raise
+        return found
+    with suppress(FromTheFuture):  # what lies behind it is for whoever can read it
+        for one in _in_order(store.submissions(game, line.taken), line.taken):
+            hold_on()
+            if one.number not in line.ahead and judge.may_go_ahead(line.state, one):
+                return [one]
     raise lacking
 
 

@@ -24,7 +24,7 @@ from events.envelope import Receipt, Stored
 from events.errors import StoreAway
 from events.heads import Heads
 from events.notes import Signer
-from events.store import BadStoreUrl, Store, connect
+from events.store import BadStoreUrl, Store, awaited, connect
 from worker.adjudicate import LEASE_SECONDS, adjudicate
 from worker.jobs import make_bell
 from worker.settings import Settings, judges
@@ -107,7 +107,7 @@ class Place:
             why = (
                 f"The game is parked since {parked.at}: {parked.error} at {parked.where}."
                 if parked
-                else f"It waits for a worker of {waits.engine}, or for rookery amend."
+                else f"It waits for {awaited(waits.engine)}."
                 if waits
                 else "No worker has ruled on it yet."
             )

@@ -44,7 +44,7 @@ from domain.thrones.ruleset import THRONES
 from domain.thrones.state import State
 from events.envelope import Refused, encode, number_of
 from events.errors import RecordDamaged
-from events.store import SUSPICIOUS
+from events.store import SUSPICIOUS, awaited
 
 
 def new(
@@ -393,7 +393,7 @@ def _remark(one: dict[str, Any]) -> str:
     if one["held"]:
         found.append("held: the store lost a part of it, see rookery doctor")
     if one["waits_for_engine"]:
-        found.append(f"waits for a worker of {one['waits_for_engine']}, or for rookery amend")
+        found.append(f"waits for {awaited(one['waits_for_engine'])}")
     if one["parked"]:
         found.append(f"parked: {one['parked']}")
     elif one["on_trial"]:

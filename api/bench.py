@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from api.apart import AskedCorrection, AskedRewind
 from api.desk import Desk, LogEntry, NotAllowed
 from api.tokens import ORGANISER, Caller
 from domain.kernel.arbiter import (
@@ -290,7 +291,15 @@ class Bench:
         return made
 
     def _plan_rewind(self, game: str, command: Rewind, redraw: bool, *, opened: bool = False) -> PlanOfRewind | None:
-        """The plan; None when it would tell of answers that are still sealed."""
+        if self.desk.apart is None:
+            return self.planned_rewind(game, command, redraw, opened=opened)
+        found: PlanOfRewind | None = self.desk.apart.ask(
+            AskedRewind(game, command, redraw, opened), PlanOfRewind | None
+        )
+        return found
+
+    def planned_rewind(self, game: str, command: Rewind, redraw: bool, *, opened: bool) -> PlanOfRewind | None:
+        """The plan of a signed rewind; None when it would tell of answers that are still sealed."""
         state, past = self._past(game)
         ruling = THRONES.decide(state, command, past)
         made = plan(ruling, state, command, past, redraw=redraw)
@@ -346,8 +355,16 @@ class Bench:
     def plan_correction(self, game: str, caller: Caller, command: Correct) -> PlanOfCorrection:
         """What a correction of the present position would do."""
         self.check(game, caller)
+        command = self._signed(game, caller, command)
+        if self.desk.apart is None:
+            return self.planned_correction(game, command)
+        found: PlanOfCorrection = self.desk.apart.ask(AskedCorrection(game, command), PlanOfCorrection)
+        return found
+
+    def planned_correction(self, game: str, command: Correct) -> PlanOfCorrection:
+        """The plan of a signed correction."""
         state, past = self._past(game)
-        ruling: Ruling[State] = THRONES.decide(state, self._signed(game, caller, command), past)
+        ruling: Ruling[State] = THRONES.decide(state, command, past)
         prose = Prose(self.desk.edition(state))
         facts = ruling.facts
         if state.answers and not state.is_disclosed:

@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 import redis
 
+from api.apart import Apart, AskedStart
 from api.quota import MOST_FORKS
 from api.tokens import ARBITER, ORGANISER, Caller, Tokens
 from domain.kernel.decision import Decision
@@ -170,6 +171,7 @@ class Desk:
 
     ``bell`` is None where no worker is told (reading only), ``signer`` where the server has no key. ``quotas`` bind
     guests and ``room`` is what the store has; without them, as on the command line, there are no limits but of size.
+    ``apart`` rules on what is asked for, in processes of its own; without it that is done here.
     Without a ``clock`` submissions get the time of the store.
     """
 
@@ -184,6 +186,7 @@ class Desk:
         most_forks: int = MOST_FORKS,
         quotas: Quotas | None = None,
         room: Room | None = None,
+        apart: Apart | None = None,
     ) -> None:
         self.store = store
         self.tokens = tokens
@@ -193,6 +196,7 @@ class Desk:
         self._stated = clock or (lambda: "")
         self.quotas = quotas
         self.room = room
+        self.apart = apart
         self.signer = signer
         self.most_forks = most_forks
         self.warm = Warm()
@@ -245,12 +249,19 @@ class Desk:
         start: Start | Gather = Start(charter=charter, seed=seed, deal=deal, decks=dict(decks or {}))
         if joint:
             start = Gather(charter=charter, seed=seed, deal=deal)
-        THRONES.decide(THRONES.blank(), start)  # what cannot begin is refused before anything is stored
+        self.check_start(start)  # what cannot begin is refused before anything is stored
         receipt = self.begin(game, start, key)
         names = sorted(charter.seats)
         issued = {seat: self.tokens.issue(game, seat) for seat in names}
         sitting = {seat: None if deal else house for seat, house in sorted(charter.seats.items())}
         return NewGame(game, receipt, self.tokens.issue(game, ORGANISER), sitting, issued)
+
+    def check_start(self, start: Start | Gather) -> None:
+        """Raise Refusal for what no game can begin with."""
+        if self.apart is not None:
+            self.apart.ask(AskedStart(start), None)
+        else:
+            THRONES.decide(THRONES.blank(), start)
 
     def begin(self, game: str, start: Start | Gather, key: str = "", most: int = 0) -> Receipt:
         """Store a game whose first entry will answer ``start``; guests may fill ``most`` bytes of it, if that is set.

@@ -13,6 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from api.apart import BeyondBudget, BrokeOff
 from api.bench import PlanOutOfDate
 from api.desk import NoSuchVersion, NotAllowed, NotAMoment, Unsigned
 from api.quota import TooManyForks
@@ -116,6 +117,10 @@ def problem_of(error: Exception) -> tuple[Problem, dict[str, str]]:
         case PlanOutOfDate():
             versions = {"expected": error.expected, "version": error.version}
             return _problem(409, "plan-out-of-date", f"{error} Nothing was recorded; plan anew.", params=versions), {}
+        case BeyondBudget():
+            return _problem(422, "beyond-budget", str(error)), {}
+        case BrokeOff():
+            return _problem(503, "ruling-broke-off", str(error)), {"Retry-After": "5"}
         case TooManyForks():
             params = {"most": error.most, "forks": list(error.forks)}
             return _problem(409, "too-many-forks", str(error), params=params), {}

@@ -16,7 +16,6 @@ from api.tokens import ORGANISER, Caller
 from domain.kernel.docket import Origin
 from domain.kernel.refusal import Refusal
 from domain.thrones.forking import Memory, start_of_fork
-from domain.thrones.ruleset import THRONES
 from domain.thrones.start import Start
 from domain.thrones.state import State
 from events.envelope import Receipt
@@ -66,7 +65,7 @@ def fork(
     desk.check_room()
     line = desk.line(game, at)
     start = start_for(desk, game, caller, line, purpose=purpose, seats=seats, redraw=redraw, seed=seed)
-    THRONES.decide(THRONES.blank(), start)  # what cannot begin is refused before anything is written down
+    desk.check_start(start)  # what cannot begin is refused before anything is written down
     assert start.origin is not None, "a fork names its origin"
     name = name or secrets.token_hex(6)
     with _counted(desk, game, caller, name):

@@ -47,14 +47,14 @@ PROBLEMS = (
 
 CODES = frozenset(SENTENCES) | {
     "bad-forwarded", "too-many-connections", "too-slow",
-    "bad-game-id", "bad-key", "bad-parameter", "bad-request", "bad-version", "body-missing", "bundles-busy",
-    "game-exists", "game-held", "game-unknown", "internal", "key-reused", "malformed-json", "malformed-text",
-    "method-not-allowed", "no-key", "no-such-resource", "no-such-shared-seed", "no-such-version", "not-allowed",
-    "not-begun", "not-started", "not-written-down", "over-quota", "plan-missing", "plan-out-of-date", "record-damaged",
-    "rule-unknown", "seat-unknown", "server-full", "shared-seed-closed", "shared-seed-exists", "store-away",
-    "store-refuses", "submission-unknown", "token-malformed", "token-missing", "token-of-another-game",
-    "token-unknown", "too-large", "too-many-forks", "too-many-streams", "unreadable-letter", "wrong-media-type",
-    "wrong-shape",
+    "bad-game-id", "bad-key", "bad-parameter", "bad-request", "bad-version", "beyond-budget", "body-missing",
+    "bundles-busy", "game-exists", "game-held", "game-unknown", "internal", "key-reused", "malformed-json",
+    "malformed-text", "method-not-allowed", "no-key", "no-such-resource", "no-such-shared-seed", "no-such-version",
+    "not-allowed", "not-begun", "not-started", "not-written-down", "over-quota", "plan-missing", "plan-out-of-date",
+    "record-damaged", "rule-unknown", "ruling-broke-off", "seat-unknown", "server-full", "shared-seed-closed",
+    "shared-seed-exists", "store-away", "store-refuses", "submission-unknown", "token-malformed", "token-missing",
+    "token-of-another-game", "token-unknown", "too-large", "too-many-forks", "too-many-streams", "unreadable-letter",
+    "wrong-media-type", "wrong-shape",
 }  # fmt: skip
 """Codes of refusals and problems. One that is missing here is told as ``other``."""
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import uvicorn
 
+from api.apart import Apart
 from api.desk import Desk
 from api.listening import SHORTAGES, Limits, Listener, configuration, fitting, raise_descriptors
 from api.quota import MOST_FORKS
@@ -192,6 +193,7 @@ class Server:
         self._thread: threading.Thread | None = None
         self._failed: BaseException | None = None
         self._heads: Heads | None = None
+        self._apart: Apart | None = None
         self.promise: Promise | None = None
         self.lost: tuple[Loss, ...] = ()
 
@@ -234,6 +236,7 @@ class Server:
             environment = {**os.environ, **settings.environment(), "ROOKERY_TIED": "1", "ROOKERY_LOG": self.log}
             self.workers = [Worker(number, environment) for number in range(self._most_workers)]
             self.look()
+            self._apart = Apart(self.stores.store_url, settings.ruling_seconds, settings.worker_memory_mb)
             self._listen()
             self._tell_figures()
             self._say_so()
@@ -281,7 +284,9 @@ class Server:
         return Desk(store, tokens, bell, signer=signer, most_forks=self.forks, quotas=quotas, room=room)
 
     def _listen(self) -> None:
-        application = self._app(self.desk(self.quotas))
+        desk = self.desk(self.quotas)
+        desk.apart = self._apart
+        application = self._app(desk)
         config = configuration(application, self.limits, grace_seconds=int(GRACE_SECONDS / 2))
         self._http = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._serve, name="http", daemon=True)
@@ -351,6 +356,8 @@ class Server:
         if self._http is not None and self._thread is not None:
             self._http.should_exit = True
             self._thread.join(GRACE_SECONDS)
+        if self._apart is not None:
+            self._apart.close()
         if self._exporter is not None:
             self._exporter.close()
         if self._socket is not None:
@@ -369,6 +376,8 @@ class Server:
         """Every process of this server, by name."""
         found: dict[str, int] = {} if self.is_external else {role: self.stores.pid(role) for role in ROLES}
         found |= {f"worker-{one.number}": one.process.pid for one in self.workers if one.process is not None}
+        apart = () if self._apart is None else self._apart.pids()
+        found |= {f"apart-{number}": pid for number, pid in enumerate(apart)}
         return found
 
 

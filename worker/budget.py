@@ -92,7 +92,11 @@ def limit_memory(megabytes: int) -> None:
 
 
 def limit_processor(seconds: float) -> None:
-    """Have the kernel end this process when it has worked for so long from now on."""
+    """Have the kernel end this process when it has worked for so long from now on.
+
+    The signal's default would also write its memory to a file, and there are secrets in it.
+    """
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     spent = resource.getrusage(resource.RUSAGE_SELF)
     until = int(spent.ru_utime + spent.ru_stime + seconds + 1)  # the kernel counts whole seconds
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)

@@ -202,7 +202,7 @@ def _correct(order: wire.CorrectionOrder) -> Correct:
         takes=wire.RewindOrder,
         gives={200: PlanOfRewind},
         token="of an arbiter or the operator",
-        fails=(400, 401, 403, 404, 422),
+        fails=(400, 401, 403, 404, 422, 503),
     ),
 )
 async def plan_rewind(request: Request, game: str) -> Response:
@@ -225,7 +225,7 @@ async def plan_rewind(request: Request, game: str) -> Response:
         takes=wire.CorrectionOrder,
         gives={200: PlanOfCorrection},
         token="of an arbiter or the operator",
-        fails=(400, 401, 403, 404, 422),
+        fails=(400, 401, 403, 404, 422, 503),
     ),
 )
 async def plan_correction(request: Request, game: str) -> Response:

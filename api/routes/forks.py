@@ -56,7 +56,7 @@ class ForkMade(msgspec.Struct, frozen=True):
         gives={201: ForkMade},
         token="of a seat, an arbiter, the organiser or the operator",
         headers=(KEY, PREFER),
-        fails=(400, 401, 403, 404, 409, 413, 422),
+        fails=(400, 401, 403, 404, 409, 413, 422, 503),
     ),
 )
 async def make_fork(request: Request, game: str) -> Response:

@@ -54,7 +54,7 @@ AS = Header("game", "query", "another id for the game; it then says of which one
         gives={201: wire.GameCreated},
         token="of the operator",
         headers=(KEY, PREFER),
-        fails=(400, 401, 403, 409, 413, 422),
+        fails=(400, 401, 403, 409, 413, 422, 503),
     ),
 )
 async def create_game(request: Request) -> Response:

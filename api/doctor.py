@@ -17,6 +17,7 @@ import msgspec
 import redis
 
 from api.tokens import OPERATOR_FILE
+from domain.kernel.printing import counted
 from events import heads, journal
 from events.durability import OLDEST, ask, check
 from events.errors import RecordError, StoreAway
@@ -170,7 +171,7 @@ def _games(store: Store) -> Iterator[Check]:
             damaged = parked.error == "RecordDamaged"
             what = "is damaged" if damaged else f"is parked since {parked.at}: {parked.error}"
             yield Check("games", "problem", f"Game {game} {what} at {parked.where}. Nothing is ruled on there.")
-    yield Check("games", "ok", f"{len(games)} {'game' if len(games) == 1 else 'games'} in the store.")
+    yield Check("games", "ok", f"{counted(len(games), 'game')} in the store.")
 
 
 def of_heads(directory: Path, store: Store, url: str) -> Iterator[Check]:
@@ -186,7 +187,7 @@ def of_heads(directory: Path, store: Store, url: str) -> Iterator[Check]:
     for loss in compare(store, known):
         if loss.game not in held(store):
             yield Check("lost", "problem", loss.sentence)
-    yield Check("heads", "ok", f"The last acknowledgements of {len(known)} games are remembered here.")
+    yield Check("heads", "ok", f"The last acknowledgements of {counted(len(known), 'game')} are remembered here.")
     for other in others:
         yield Check("heads", "warning", f"Acknowledgements of another store ({other}) are remembered here, too.")
 
@@ -201,7 +202,7 @@ def of_queue(connected: Callable[[], Any], *, is_served: bool) -> Iterator[Check
     yield Check("queue", "ok", "The queue's server answers.")
     living = pulse.living(SILENT_SECONDS)
     if living:
-        yield Check("workers", "ok", f"{living} {'worker is' if living == 1 else 'workers are'} alive.")
+        yield Check("workers", "ok", f"{counted(living, 'worker is', 'workers are')} alive.")
     elif is_served:
         yield Check("workers", "problem", "No worker gives a sign of life: nothing is ruled on.")
     else:

@@ -27,12 +27,12 @@ from api.desk import Desk
 from api.readiness import Limits, Readiness, readiness
 from domain.thrones.refusals import SENTENCES
 from events.durability import Keeps, ask
-from events.embedded import EmbeddedError
 from events.errors import RecordError
 from events.health import Trouble
 from events.journal import Journal
 from worker.figures import BOUNDS, SETTING, Address, Figure, Figures, by_words, told
 from worker.log import logger
+from worker.settings import SETTINGS, BadSetting
 
 PROBLEMS = (
     *(one for one in get_args(Trouble) if one),
@@ -216,7 +216,7 @@ class Exporter:
         version: str = "",
         journal: Journal | None = None,
     ) -> None:
-        """Raises EmbeddedError when the address cannot be used."""
+        """Raises BadSetting when the address cannot be used."""
         registry = CollectorRegistry()
         registry.register(_OfTheServer(desk, figures, limits, version, journal))
         lock = threading.Lock()
@@ -229,7 +229,8 @@ class Exporter:
         try:
             self._server = _unix(where.path, _handler(page)) if where.path else _tcp(where, _handler(page))
         except OSError as error:
-            raise EmbeddedError(f"Figures cannot be told at {SETTING}: {error.strerror or error}.") from error
+            said = where.path or f"{where.host}:{where.port}"
+            raise BadSetting(SETTINGS[SETTING], said, error.strerror or str(error)) from error
         host = f"[{where.host}]" if ":" in where.host else where.host
         self.url = f"unix:{self._path}" if self._path else f"http://{host}:{self._server.server_port}/metrics"
         self._thread = threading.Thread(target=self._server.serve_forever, name="metrics", daemon=True)

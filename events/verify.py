@@ -370,6 +370,8 @@ def verify_store(
         inbox = {one.number: one for one in inspection.inbox(store, game)}
         verifier.inbox = inbox
         disagreement = _run(verifier, inspection.ledger(store, game, version), progress)
+        if disagreement is None and not verifier.kept and store.is_held(game):
+            disagreement = Disagreement(1, "lost", "the store has lost the record from its beginning", "game")
         if disagreement is None:
             inspection.beside(store, judge, game, verifier.kept, verifier.line, inbox, keys)
     except inspection.Wrong as wrong:

@@ -21,7 +21,8 @@ HEAD = """\
 # Settings
 
 Every setting is a variable of the environment, read at the start; an empty one is one that is not set. A value that
-cannot be used ends the start in a sentence. With systemd they stand in `/etc/rookery/rookery.env` (mode 0600), since
+cannot be used ends the start in a sentence, and so does a variable that begins
+with ROOKERY_ and is none of these. With systemd they stand in `/etc/rookery/rookery.env` (mode 0600), since
 some may hold a password. Options of the same name on the command line come first. This page is made from the code
 (`python -m tests.settings_page`), and a test holds it fresh.
 

@@ -6,6 +6,7 @@ A value that cannot be used ends a command before it has done anything, in a sen
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import ipaddress
 import os
@@ -189,8 +190,24 @@ def setting(name: str, environment: Mapping[str, str] | None = None) -> Any:
         raise BadSetting(declared, given, why) from None
 
 
+ELSEWHERE = tuple(map(_variable, ("site", "upstream", "kills", "kills_seed", "reference", "tests")))
+"""Variables of the same prefix that others read: the proxy in front, and the tests."""
+
+
+class UnknownSetting(BadSetting):
+    """A variable that looks like a setting and is none: most likely misspelt, so what was meant would not be done."""
+
+    def __init__(self, name: str) -> None:
+        near = difflib.get_close_matches(name, SETTINGS, 1)
+        meant = f" Do you mean {near[0]}?" if near else " docs/settings.md lists all."
+        ValueError.__init__(self, f"There is no setting {name[:80]}.{meant}")
+
+
 def check(environment: Mapping[str, str] | None = None) -> None:
-    """Raise BadSetting for the first variable that cannot be used."""
+    """Raise BadSetting for the first variable that cannot be used, or that begins like a setting and is none."""
+    for name in sorted(os.environ if environment is None else environment):
+        if name.startswith("ROOKERY_") and name not in SETTINGS and name not in ELSEWHERE:
+            raise UnknownSetting(name)
     for name in SETTINGS:
         setting(name, environment)
 

@@ -409,7 +409,7 @@ def _compared(here: Place, out: Out, game: str, token: str) -> dict[str, Any]:
     radius = compare(game, list(export_game(here.desk.store, game)), OURS)
     tell_radius(out, radius)
     pinned, own = THRONES.pinned(here.desk.line(game).state), here.desk.engine_of(game)
-    out.say(f"{game} is ruled by {pinned or 'nobody yet'}; here is {own}.")
+    out.say(f"{game} is ruled by {pinned or 'nobody yet'}; here is {own}. After that it is ruled by the engine here.")
     return {"game": game, "from": pinned, "to": own, "otherwise": plain(radius)}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +17,7 @@ from api.bench import check_length
 from api.cli.arbiter import bench
 from api.cli.common import AWAY, DISAGREES, Data, Failure, GameId, Json, Out, QueueUrl, StoreUrl, plain, usage
 from api.cli.place import Place, place
+from api.cli.play import elsewhere
 from api.serve import running
 from api.sharing import adopt
 from api.tokens import Caller
@@ -27,7 +29,7 @@ from events.backup import backup as frames
 from events.durability import SETTING
 from events.embedded import EmbeddedError, data_directory
 from events.envelope import Submission, submission
-from events.errors import GameHeld, RecordDamaged, StoreAway, StoreRefuses
+from events.errors import GameHeld, RecordDamaged, RecordError, StoreAway, StoreRefuses
 from events.journal import Journal
 from events.losses import NotHeld
 from events.store import connect
@@ -64,6 +66,12 @@ def _was_begun(directory: Path | None) -> bool:
 
 def _of_place(here: Place, directory: Path | None) -> list[look.Check]:
     found = list(look.of_store(here.desk.store, os.environ.get(SETTING, "")))
+    for game in here.desk.store.games():
+        with suppress(RecordError):  # what is damaged is told above
+            engine = elsewhere(here.desk.line(game).state)
+            if engine:
+                said = f"Game {game} is ruled by {engine}, not by the engine here: a worker of that one, or amend."
+                found.append(look.Check("engine", "warning", said))
     if directory is not None:
         found += look.of_heads(directory, here.desk.store, here.store_url)
     served = not here.is_ours and (directory is None or running(directory) is not None)

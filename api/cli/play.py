@@ -394,6 +394,8 @@ def _remark(one: dict[str, Any]) -> str:
         found.append("held: the store lost a part of it, see rookery doctor")
     if one["waits_for_engine"]:
         found.append(f"waits for {awaited(one['waits_for_engine'])}")
+    elif one["ruled_by"]:
+        found.append(f"ruled by {one['ruled_by']}, another engine than the one here")
     if one["parked"]:
         found.append(f"parked: {one['parked']}")
     elif one["on_trial"]:
@@ -410,10 +412,16 @@ def _summary_or_damage(here: Place, game: str) -> dict[str, Any]:
     try:
         return _summary(here, game)
     except RecordDamaged as error:
-        nothing = dict.fromkeys(("version", "round", "winner", "fork_of", "parked", "waits_for_engine"))
+        nothing = dict.fromkeys(("version", "round", "winner", "fork_of", "parked", "waits_for_engine", "ruled_by"))
         flags = {"held": False, "on_trial": False}
         lists: dict[str, Any] = {"awaited": [], "drawn": []}
         return {"game": game, "players": None, "unruled": 0, **nothing, **flags, **lists, "damaged": str(error)}
+
+
+def elsewhere(state: State) -> str | None:
+    """The engine that rules on a running game, where it is another one than ours."""
+    pinned = THRONES.pinned(state)
+    return pinned if not state.is_over and pinned not in ("", THRONES.engine_of(state)) else None
 
 
 def _summary(here: Place, game: str) -> dict[str, Any]:
@@ -435,5 +443,6 @@ def _summary(here: Place, game: str) -> dict[str, Any]:
         "held": record.is_held,
         "on_trial": here.desk.store.unreleased(game) >= SUSPICIOUS,
         "waits_for_engine": record.waits.engine if record.waits is not None and unruled else None,
+        "ruled_by": elsewhere(line.state),
         "damaged": None,
     }

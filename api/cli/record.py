@@ -33,6 +33,7 @@ from api.cli.common import (
 from api.cli.place import place
 from api.importing import take_in
 from api.proving import Proof, prove, prove_file, read_note
+from domain.kernel.printing import counted
 from domain.thrones.state import State
 from events.bundle import is_bundle
 from events.errors import SharedSeedExists
@@ -111,19 +112,20 @@ def _conclude(out: Out, game: str, proof: Proof) -> None:
             message = f"The record is damaged. {first.detail}"
         raise Failure(DISAGREES, "disagreement", message, **told)
     if proof.report is not None:
+        facts = counted(proof.report.facts, "fact")
         elsewhere = sum(one.last - one.first + 1 for one in proof.report.elsewhere)
         if elsewhere:
             again = proof.entries - elsewhere
-            out.say(f"{game}: the record of {proof.entries} entries holds; {again} of them come out the same.")
+            out.say(f"{game}: the record of {_entries(proof.entries)} holds; {again} of them come out the same.")
         else:
-            out.say(f"{game}: confirmed. {proof.entries} entries with {proof.report.facts} facts come out the same.")
+            out.say(f"{game}: confirmed. {_entries(proof.entries)} with {facts} come out the same.")
         out.say(f"head {proof.head}, ruled by {', '.join(proof.report.engines) or 'nobody'}")
     else:
-        out.say(f"{game}: the chain of {proof.entries} entries holds, head {proof.head}.")
+        out.say(f"{game}: the chain of {_entries(proof.entries)} holds, head {proof.head}.")
     if proof.drawn.proven:
         out.say(f"{proof.drawn.proven} draws follow from the seed, which is open.")
     if proof.evidence:
-        out.say(f"{proof.evidence} signed notes hold.")
+        out.say(f"{counted(proof.evidence, 'signed note holds', 'signed notes hold')}.")
     for remark in proof.remarks:
         out.say(remark)
     out.document(told)
@@ -134,7 +136,8 @@ def _disagree(game: str, report: Report, proof: Proof | None = None) -> None:
     assert found is not None, "there is something to tell"
     where = f"Entry {found.seq}" if found.seq else f"The {found.place}"
     detail = found.detail if len(found.detail) < 600 else found.detail[:600] + "…"
-    message = f"{where} disagrees ({found.what}): {detail}. {report.entries} entries before it are confirmed."
+    before = counted(report.entries, "entry before it is", "entries before it are")
+    message = f"{where} disagrees ({found.what}): {detail}. {before} confirmed."
     more = _document(game, proof) if proof is not None else {"game": game, "confirmed": False, **plain(report)}
     raise Failure(DISAGREES, "disagreement", message, **more)
 
@@ -281,6 +284,11 @@ def import_(
             said = f"The game is here. Another shared seed is called {error.shared!r}: its own stays sealed."
             raise Failure(REFUSED, "shared-seed-exists", said) from error
         version = here.desk.store.version(done.game)
-    out.say(f"Game {done.game} is here with {done.version} entries; {done.unruled} submissions waited for a ruling.")
+    waited = counted(done.unruled, "submission")
+    out.say(f"Game {done.game} is here with {_entries(done.version)}; {waited} waited for a ruling.")
     out.say("Give its seats tokens with: rookery token GAME SEAT")
     out.document({"game": done.game, "version": version, "imported": done.version, "unruled": done.unruled})
+
+
+def _entries(number: int) -> str:
+    return counted(number, "entry", "entries")

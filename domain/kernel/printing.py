@@ -8,6 +8,12 @@ from __future__ import annotations
 
 import re
 
+
+def counted(number: int, one: str, several: str = "") -> str:
+    """1 game, 2 games; ``several`` where it is not the word with an s, or more words follow."""
+    return f"{number} {one if number == 1 else several or f'{one}s'}"
+
+
 _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1, but for tab and line feed
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks, embeddings, overrides and isolates of the bidi algorithm

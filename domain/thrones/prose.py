@@ -234,7 +234,8 @@ def _lost(p: Prose, x: docket.LossAccepted) -> str:
         if left < known
     ]
     told = " and ".join(gone) or f"what stands as entry {x.entries} is another one"
-    return f"The server lost a part of this game: {told}. {x.who} goes on without{_because(x.why)}."
+    who = x.who[:1].upper() + x.who[1:]
+    return f"The server lost a part of this game: {told}. {who} goes on without{_because(x.why)}."
 
 
 def _because(reason: str) -> str:

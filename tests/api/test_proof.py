@@ -97,7 +97,7 @@ def test_what_does_not_fit_is_named_and_ends_with_1(
     rookery.at_once("export", "one", tmp_path / "one.jsonl", "--why", "backup")
     rookery.at_once("export", "one", tmp_path / "one.zip", "--bundle", "--why", "backup")
     told = rookery.at_once("verify", tmp_path / "one.jsonl", "--checkpoint", tmp_path / "true", "--key", key).out
-    assert "1 signed notes hold" in told
+    assert "1 signed note holds" in told
     assert "--key" in rookery.at_once("verify", tmp_path / "one.jsonl", "--checkpoint", tmp_path / "true", code=2).err
     bad = rookery.at_once("verify", tmp_path / "one.zip", "--checkpoint", tmp_path / "false", "--json", code=1).json
     assert [one["what"] for one in bad["findings"]] == ["signature"]

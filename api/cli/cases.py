@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,15 +17,11 @@ from domain.kernel.refusal import Refusal
 from domain.thrones.cases import Case, CaseError, CaseReport, decode_case, run_case
 from domain.thrones.interchange.case_adjudicator import CaseAdjudicator
 from domain.thrones.interchange.case_protocol import Score
-from domain.thrones.interchange.example_cases import case_of
-from domain.thrones.interchange.worked_examples import examples_in, format_of
-from domain.thrones.rulebook import parse_rules
 
 ROOT = Path(__file__).parents[2]
 CASES = ROOT / "tests" / "cases"
-RULES = ROOT / "docs" / "rules"
-SPECIFICATIONS = ("first-edition", "second-edition")
-"""Presets of which there is a specification under this name; others mix what these have."""
+EXAMPLES = {"format": "agot2e-cases-1", "ruleset": "agot1e"}
+"""How the head of a file of worked examples began, in either format."""
 OUTCOMES = ("passed", "failed", "skipped", "broken")
 
 cases = typer.Typer(help="Numbered positions with what must follow, and what must not.", no_args_is_help=True)
@@ -74,11 +70,10 @@ def serve_cases() -> None:
 
 
 def _run_own(out: Out, paths: list[Path], chapters: list[str], verbose: bool) -> None:
-    known = _known_rules()
     reports: list[tuple[str, CaseReport]] = []
     with out.progress("Cases", len(paths)) as progress:
         for number, path in enumerate(paths, start=1):
-            reports += [(str(path), report) for report in _run_file(path, known, chapters)]
+            reports += [(str(path), report) for report in _run_file(path, chapters)]
             progress(number)
     _must_be_some(reports, chapters)
     failed = [report for _, report in reports if not report.passed]
@@ -124,39 +119,29 @@ def _case_files(given: Iterable[Path]) -> list[Path]:
     return found
 
 
-def _known_rules() -> dict[str, frozenset[str]]:
-    """The identifiers of each specification that is installed."""
-    files = {name: RULES / f"{name}.md" for name in SPECIFICATIONS}
-    return {
-        name: frozenset(parse_rules(file.read_text(encoding="utf-8"))) for name, file in files.items() if file.is_file()
-    }
-
-
-def _rules_of(preset: str, known: Mapping[str, frozenset[str]]) -> frozenset[str] | None:
-    """The identifiers that an example of a preset may cite: its specification's, for a mixed table those of all."""
-    if preset in SPECIFICATIONS:
-        return known.get(preset)
-    return frozenset().union(*known.values()) if len(known) == len(SPECIFICATIONS) else None
-
-
-def _run_file(path: Path, known: Mapping[str, frozenset[str]], chapters: list[str]) -> Iterator[CaseReport]:
-    """One case, or every worked example of a file. What cannot be tried fails, in its own row."""
+def _run_file(path: Path, chapters: list[str]) -> Iterator[CaseReport]:
+    """The case of a file. What cannot be tried fails, in its own row."""
     try:
-        raw = path.read_bytes()
-        document = msgspec.json.decode(raw)
-        if format_of(document):
-            for example, preset, kind in [] if chapters else examples_in(document):
-                yield kind(example, preset, _rules_of(preset, known)).run()
-        else:
-            case = decode_case(raw)
-            if _is_of(case, chapters):
-                yield run_case(case)
+        case = _decode(path.read_bytes())
+        if _is_of(case, chapters):
+            yield run_case(case)
     except OSError as error:
         yield _untried(path, error.strerror or str(error))
-    except (CaseError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (CaseError, RecursionError) as error:
         yield _untried(path, str(error))
     except (Refusal, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
         yield _untried(path, f"{type(error).__name__} {error}")
+
+
+def _decode(raw: bytes) -> Case:
+    """A case. A file of worked examples, in a format that was read once, is refused with a hint at what to do."""
+    try:
+        document = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise CaseError(str(error)) from error
+    if isinstance(document, dict) and EXAMPLES.items() & {(key, str(value)) for key, value in document.items()}:
+        raise CaseError("worked examples are read as cases only, one file each, in the format of docs/cases.md")
+    return decode_case(raw)
 
 
 def _untried(path: Path, why: str) -> CaseReport:
@@ -233,16 +218,11 @@ def _split(command: str) -> list[str]:
 
 
 def _decoded(paths: Iterable[Path]) -> Iterator[Case]:
-    """The cases in files, and those that worked examples can be made into."""
     for path in paths:
         raw = path.read_bytes()
         try:
-            document = msgspec.json.decode(raw)
-            if format_of(document):
-                yield from filter(None, (case_of(*example) for example in examples_in(document)))
-            else:
-                yield decode_case(raw)
-        except (CaseError, msgspec.DecodeError, RecursionError) as error:
+            yield _decode(raw)
+        except (CaseError, RecursionError) as error:
             raise usage(f"{path} is no case: {error}.") from error
 
 

@@ -18,6 +18,7 @@ from domain.kernel.facts import Fact
 from domain.kernel.refusal import Refusal
 from domain.thrones import commands as c
 from domain.thrones import facts as f
+from domain.thrones.case_reads import problem_of, readings
 from domain.thrones.edition import Edition
 from domain.thrones.editions.composed import edition_of
 from domain.thrones.evolve import EVOLVERS, redacted
@@ -46,18 +47,20 @@ class Forbidden(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_
 
 
 class Refused(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A refusal: its code, where that matters, and rules that it must name."""
+    """A refusal: its code, where that matters, rules that it must name, and in part what else it says."""
 
     rules: tuple[str, ...]
     code: str = ""
+    params: dict[str, Any] = {}
 
 
 class Asked(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One decision that must be open; ``ability`` for the card abilities."""
+    """One decision that must be open; ``ability`` for the card abilities, ``options`` in part, as they are shown."""
 
     house: str
     kind: str
     ability: str = ""
+    options: dict[str, Any] = {}
 
 
 class Expect(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -67,7 +70,8 @@ class Expect(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     not appear. ``position`` is a fragment of ``position/1``, ``null`` for what must not be there, as of ``when``:
     before the game goes on to another step of the round, or at the end of the entry. ``public`` is the same of what
     everybody may see, ``own`` what each House may see besides. ``asked`` is everybody who owes an answer, ``legal``
-    and ``illegal`` are answers that the open decisions must allow or refuse.
+    and ``illegal`` are answers that the open decisions must allow or refuse. ``reads`` are values that the rules work
+    out of the position (:mod:`~domain.thrones.case_reads`), as of ``when``.
     """
 
     refused: Refused | None = None
@@ -80,6 +84,7 @@ class Expect(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     illegal: tuple[Forbidden, ...] = ()
     public: dict[str, Any] = {}
     own: dict[str, dict[str, Any]] = {}
+    reads: tuple[dict[str, Any], ...] = ()
 
 
 class Step(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -162,12 +167,6 @@ def run_case(case: Case) -> CaseReport:
     """Try a case. Raises :class:`CaseError` when it cannot be tried at all."""
     check_case(case)
     return _Run(case).run()
-
-
-def try_case(case: Case) -> CaseReport:
-    """Try a case that may exclude nothing and need not cite its rules, such as one made of a worked example."""
-    check_words(case)
-    return _Run(msgspec.structs.replace(case, rules=())).run()
 
 
 def holds(case: Case, expect: Expect, moment: Moment) -> bool:
@@ -397,6 +396,7 @@ class _Run:
         yield from fragment("public", expect.public, msgspec.to_builtins(redacted(at)))
         for house, own in sorted(expect.own.items()):
             yield from own_part(house, own, msgspec.to_builtins(view(at, house).own))
+        yield from readings(expect.reads, at, moment.after)
         yield from self._owed(expect, moment.after)
 
     def _owed(self, expect: Expect, state: State) -> Iterator[tuple[str, str]]:
@@ -446,7 +446,8 @@ class _Run:
         missing = [rule for rule in self.case.rules if rule not in self.rules]
         if missing:
             raise Disagreement(f"no fact, refusal or decision cites {', '.join(missing)}")
-        self.agreed.append(f"cited: {', '.join(self.case.rules)}")
+        if self.case.rules:
+            self.agreed.append(f"cited: {', '.join(self.case.rules)}")
 
 
 # Reading
@@ -492,8 +493,8 @@ def check_case(case: Case) -> None:
     """Raise :class:`CaseError` for a case that names what does not exist, or that excludes nothing."""
     if not case.excludes:
         raise CaseError(f"{case.id}: a case states the wrong outcome that it excludes")
-    if not case.rules:
-        raise CaseError(f"{case.id}: a case names the rules that it exercises")
+    if not case.rules and case.steps:
+        raise CaseError(f"{case.id}: a case in which something is done names the rules that it exercises")
     check_words(case)
 
 
@@ -512,6 +513,8 @@ def check_words(case: Case) -> None:
     for expect in expects:
         for pattern in (*expect.facts, *expect.never):
             _check_pattern(case, pattern)
+        for wrong in filter(None, map(problem_of, expect.reads)):
+            raise CaseError(f"{case.id}: {wrong}")
         unknown = sorted({*expect.position, *expect.public} - set(State.__struct_fields__))
         unknown += sorted({key for own in expect.own.values() for key in own} - set(Own.__struct_fields__))
         if unknown:
@@ -540,6 +543,8 @@ def _verdict(expect: Expect, moment: Moment) -> tuple[str, str]:
     # A slip of the pen must not pass for a refusal.
     if (expect.refused.code or refusal.code == UNREADABLE) and expect.refused.code != refusal.code:
         return what, str(refusal)
+    if not matches(expect.refused.params, refusal.params):
+        return what, f"{refusal} says {refusal.params}"
     return what, _lacking(expect.refused.rules, refusal)
 
 
@@ -632,21 +637,28 @@ def _sorted(field: str, value: Any) -> Any:
 def questions(wanted: Sequence[Asked], found: Sequence[Asked]) -> tuple[str, str]:
     """Compare the open decisions: exactly those that are wanted."""
     missing = [one for one in wanted if not any(_is_asked(one, other) for other in found)]
-    spare = [other for other in found if not any(_is_asked(one, other) for one in wanted)]
+    spare = [
+        msgspec.structs.replace(other, options={})
+        for other in found
+        if not any(_is_asked(one, other) for one in wanted)
+    ]
     problem = f"not asked {_listed(missing)}" if missing else f"asked {_listed(spare)} too" if spare else ""
     return f"asked {_listed(wanted)}", problem
 
 
 def as_asked(decision: Decision[Any]) -> Asked:
-    return Asked(decision.player, decision.kind, getattr(decision.default, "ability", ""))
+    options = msgspec.to_builtins(decision.options)
+    return Asked(decision.player, decision.kind, getattr(decision.default, "ability", ""), options)
 
 
 def _is_asked(wanted: Asked, found: Asked) -> bool:
-    return (wanted.house, wanted.kind) == (found.house, found.kind) and wanted.ability in ("", found.ability)
+    same = (wanted.house, wanted.kind) == (found.house, found.kind) and wanted.ability in ("", found.ability)
+    return same and matches(wanted.options, found.options)
 
 
 def _listed(asked: Iterable[Asked]) -> str:
-    return ", ".join(f"{one.house} {one.ability or one.kind}" for one in asked) or "nobody"
+    told = (f"{one.house} {one.ability or one.kind} {one.options or ''}".rstrip() for one in asked)
+    return ", ".join(told) or "nobody"
 
 
 def _short(pattern: Mapping[str, Any]) -> str:

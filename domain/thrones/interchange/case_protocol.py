@@ -433,7 +433,7 @@ class _Putting:
         )
         found = [self._verdict(expect, ours), *self._facts(expect, ours, lined), *self._position(expect, moment, ours)]
         if expect.asked is not None:
-            found.append(questions(expect.asked, ours.open))
+            found.append(questions(_plain_questions(expect.asked), ours.open))
         tried = [(one, True) for one in expect.legal] + [(one.do, False) for one in expect.illegal]
         return any(problem for _, problem in found) or any(
             _is_accepted(after, read_answer(after, answer)) != wanted for answer, wanted in tried
@@ -448,7 +448,9 @@ class _Putting:
         found += yield from self._views(expect, moment)
         if expect.asked is not None:
             knows = "decisions" in self.other.speaks
-            found.append(questions(expect.asked, seen.open) if knows else ("asked", None))
+            found.append(questions(_plain_questions(expect.asked), seen.open) if knows else ("asked", None))
+            found += [("options", None) for one in expect.asked if one.options]
+        found += [(f"reading {one['read']}", None) for one in expect.reads]
         found += yield from self._trials(expect, moment)
         return found
 
@@ -520,6 +522,11 @@ class _Putting:
             problem = "" if ruled.verdict == expected else f"{ruled.verdict} {ruled.reason}".strip()
             found.append((f"{word}: {answer}", problem))
         return found
+
+
+def _plain_questions(asked: Sequence[Asked]) -> list[Asked]:
+    """Questions without their options, which are ours alone."""
+    return [msgspec.structs.replace(one, options={}) for one in asked]
 
 
 def _is_accepted(state: State, command: Command) -> bool:

@@ -198,7 +198,7 @@ def test_a_game_by_letters(rookery: Rookery, tmp_path: Path) -> None:
     assert "Stark has answered in secret: assign-orders. [2E-DP-21" in sent.out
     assert "orders the-shivering-sea support, white-harbor march+1, winterfell march #0" in sent.out
 
-    assert "your answer is in" in rookery("show", "g", "--seat", "stark").out
+    assert "your answer is in" in rookery.at_once("show", "g", "--seat", "stark").out
     public = rookery.at_once("show", "g").out
     assert "your answer is in" not in public and "an order face down" not in public.partition("Sea")[2]
     seen = rookery.at_once("show", "g", "--token", made["tokens"]["alice"], "--at", "1", "--json").json
@@ -208,15 +208,15 @@ def test_a_game_by_letters(rookery: Rookery, tmp_path: Path) -> None:
 
     told = rookery("deadline", "g", "Lannister").out
     assert "deadline missed" in told and "2E-GEN-19" in told
-    log = rookery("log", "g", "--after", "1", "--json").json
+    log = rookery.at_once("log", "g", "--after", "1", "--json").json
     assert [entry["cause"] for entry in log["entries"]] == ["command", "deadline"]
     assert "Stark has answered in secret" in rookery.at_once("log", "g").out
 
-    replayed = rookery("replay", "g", "--to", "2", "--json").json
+    replayed = rookery.at_once("replay", "g", "--to", "2", "--json").json
     assert replayed["version"] == 2 and replayed["facts"] > 20 and "facts_per_second" in replayed
     assert "Round 1, planning phase" in rookery.at_once("replay", "g").out
-    assert rookery("verify", "g", "--json").json["entries"] == 3
-    assert rookery("games", "--json").json["games"][0]["version"] == 3
+    assert rookery.at_once("verify", "g", "--json").json["entries"] == 3
+    assert rookery.at_once("games", "--json").json["games"][0]["version"] == 3
 
     full, redacted = tmp_path / "g.jsonl", tmp_path / "public.jsonl"
     assert "with every secret" in rookery("export", "g", full, "--why", "backup").out
@@ -230,7 +230,7 @@ def test_a_game_by_letters(rookery: Rookery, tmp_path: Path) -> None:
 
     back = rookery("import", full, "--as", "h", "--json").json
     assert (back["game"], back["imported"], back["unruled"]) == ("h", 4, 0)
-    token = rookery("token", "h", "stark").out.strip()
+    token = rookery.at_once("token", "h", "stark").out.strip()
     assert rookery.at_once("show", "h", "--token", token, "--json").json["view"]["house"] == "stark"
     assert find(rookery.data) is None, "nothing is left running"
 

@@ -24,6 +24,7 @@ from tests.api.test_noninterference import GAMES, KINDS, Case, position
 from tests.api.twins import Side, Step, Twins
 from tests.domain.rewinds import Book
 from tests.domain.test_rewind_properties import random_correction, raw
+from tests.sizes import sized
 
 pytestmark = pytest.mark.slow
 
@@ -109,7 +110,7 @@ def test_plans_and_acts_tell_nobody_what_is_sealed(kind: str) -> None:
     """Nor does what the plan of a correction, or of a rewind with one, says of answers that are void."""
     case = next(cases(kind))
     facts = corrections(case, random.Random(kind))
-    some = random.Random(kind).sample(facts, min(8, len(facts)))
+    some = random.Random(kind).sample(facts, min(sized(4, 8), len(facts)))
     twins = Twins(case.owner)
     twins.begin(case.left, case.right)
     seat = next(one for one in twins.left.tokens if one.startswith("seat-") and one != case.owner)

@@ -38,6 +38,7 @@ from tests.api.test_cli import SEATS, Rookery
 from tests.api.test_noninterference import KINDS, Case, seat_of, start_from
 from tests.api.twins import GAME, JUDGE, OPERATOR, Side, Twins
 from tests.domain.games import Entry, play, spec
+from tests.sizes import sized
 from worker.adjudicate import adjudicate
 
 CHARTER = Charter("second-edition", ("baratheon", "lannister", "stark"))
@@ -517,7 +518,7 @@ def test_replay_verification_and_export_agree_on_forks_in_every_kind_of_question
     table = Table(start_from(state))
     seat = chance.choice(sorted(start_from(state).charter.seats))
     for game in (table.fork("operator", why="teaching"), table.fork(seat)):
-        table.pass_deadlines(game, chance, 40)
+        table.pass_deadlines(game, chance, sized(12, 40))
         report = verify_store(table.store, JUDGE, game)
         assert report.is_confirmed, report.disagreement
         lines = list(export_game(table.store, game))

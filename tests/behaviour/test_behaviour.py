@@ -33,6 +33,7 @@ def small(preset: str, word: str) -> Recorded:
     return next(game for game in CORPUS if (game.preset, game.word) == (preset, word))
 
 
+@pytest.mark.slow
 def test_the_generated_file_is_fresh() -> None:
     """When this fails, a ruling or a value has changed. Run ``make pins``, and tell players which games it touches."""
     assert PINS.read_bytes() == written(behaviour(CORPUS))
@@ -86,6 +87,7 @@ class FixedFirst(Thrones):
         return type(ruling)((*ruling.facts[:-1], msgspec.structs.replace(last, rules=("1E-X-1",))), ruling.state)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", sorted(PRESETS))
 def test_moving_code_changes_no_digest_and_a_fix_touches_its_own_edition_only(preset: str) -> None:
     game = small(preset, "")

@@ -351,7 +351,7 @@ def test_an_outcome_that_cannot_be_is_taken_over_and_never_counts() -> None:
     assert not report.is_whole
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=sized(8, 40), deadline=None)
 @given(st.integers(5, 70), st.randoms(use_true_random=False))
 def test_a_bad_log_never_fails(entries: int, chance: random.Random) -> None:
     lines = some_log(entries).split("\n")

@@ -405,22 +405,25 @@ def secrets_of_others(place: Place, house: str | None, chance: random.Random) ->
 WILDLING_CARDS = {one.__struct_config__.tag for one in SECOND_EDITION.wildling_procedures.values()}
 
 
+@pytest.mark.slow
 def test_a_fork_of_a_house_does_not_depend_on_what_that_house_cannot_know() -> None:
     chance = random.Random(3)
-    changed = 0
+    compared = changed = 0
     for place in (*every(3), *places().values()):
         for house in (None, *place.state.houses):
             other = secrets_of_others(place, house, chance)
+            memory = place.memory(house)
             starts = [
-                start_of_fork(SECOND_EDITION, state, ORIGIN, seats_of(state), SEED, place.memory(house))
+                start_of_fork(SECOND_EDITION, state, ORIGIN, seats_of(state), SEED, memory)
                 for state in (place.state, other)
             ]
+            compared += 1
             changed += other.hidden.decks != place.state.hidden.decks
             assert encode(starts[0]) == encode(starts[1])
             assert encode(THRONES.decide(THRONES.blank(), starts[0]).facts) == encode(
                 THRONES.decide(THRONES.blank(), starts[1]).facts
             )
-    assert changed > 300
+    assert changed > compared / 2
 
 
 # On lines that were struck out

@@ -7,7 +7,6 @@ threads. Serve it without an access log of its own: the one written here knows w
 from __future__ import annotations
 
 import re
-import traceback
 import uuid
 from collections.abc import Callable, MutableMapping
 from typing import Any
@@ -154,7 +153,7 @@ class Frame:
                 status = status or 499  # nobody is there to be answered; the number is the one that proxies write down
             except Exception as error:  # noqa: BLE001 - whatever it is, it gets an answer and a line
                 if not done:
-                    _tell_unexpected(error)
+                    errors.log_ours(error)
                     state["problem"] = errors.problem_of(error)[0].code
                 if not status:
                     await errors.response(error)(asked, receive, tagged)
@@ -190,13 +189,3 @@ class Frame:
             if name == b"x-correlation-id" and _CORRELATION.fullmatch(value.decode("latin-1")):
                 return str(value.decode("latin-1"))
         return self.make_id()
-
-
-def _tell_unexpected(error: Exception) -> None:
-    """A mistake of ours, by its place in the program; what it says may be somebody's secret."""
-    problem, _ = errors.problem_of(error)
-    if problem.status < 500:
-        return
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    where = f"{frame.filename.rpartition('/')[2]}:{frame.lineno} in {frame.name}"
-    logger().error("request-failed", error=type(error).__name__, code=problem.code, where=where)

@@ -16,14 +16,14 @@ from typing import Any, Literal
 import msgspec
 import redis
 
-from api.tokens import OPERATOR_FILE
+from api.tokens import OPERATOR_FILE, operator_token
 from domain.kernel.printing import counted
 from events import heads, journal
 from events.durability import OLDEST, ask, check
-from events.errors import RecordError, StoreAway
+from events.errors import KeptDamaged, RecordDamaged, RecordError, StoreAway
 from events.losses import compare, held
-from events.notes import KEY_FILE
-from events.store import Store
+from events.notes import KEY_FILE, Signer
+from events.store import Parked, Store
 from worker.pulse import feel
 
 Level = Literal["ok", "warning", "problem", "unknown"]
@@ -61,6 +61,7 @@ def of_directory(directory: Path) -> Iterator[Check]:
     else:
         yield Check("directory", "ok", f"{directory} is readable by its user only.")
     yield from _modes(directory)
+    yield from _kept(directory)
     yield _room(directory)
 
 
@@ -72,6 +73,21 @@ def _modes(directory: Path) -> Iterator[Check]:
         yield Check("keys", "problem", f"{path} is readable by other users. Run: chmod 600 {path}")
     if not open_ones:
         yield Check("keys", "ok", "Keys and tokens are readable by their user only.")
+
+
+def _kept(directory: Path) -> Iterator[Check]:
+    """Whether what the server needs of its directory at its start can be read."""
+    try:
+        if (directory / KEY_FILE).exists():
+            Signer.of_directory(directory)
+    except RecordError as error:
+        yield Check("keys", "problem", str(error))
+    try:
+        if (directory / OPERATOR_FILE).exists() and not operator_token(directory):
+            yield Check("keys", "problem", f"The operator's token {directory / OPERATOR_FILE} is empty.")
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", "") or "it is not text"
+        yield Check("keys", "problem", f"The operator's token {directory / OPERATOR_FILE} cannot be read: {why}.")
 
 
 def _room(directory: Path) -> Check:
@@ -108,7 +124,7 @@ def of_store(store: Store, allowed: str) -> Iterator[Check]:
         for remark in promise.remarks:
             yield Check("store", "warning", remark)
         yield from _tried(store.client)
-        yield from _games(store)
+        yield from of_games(store)
     except StoreAway as error:
         yield Check("store", "problem", str(error))
 
@@ -155,7 +171,8 @@ def _connections(client: Any) -> Check:
     )
 
 
-def _games(store: Store) -> Iterator[Check]:
+def of_games(store: Store) -> Iterator[Check]:
+    """Which games wait for their operator, and why."""
     lost = held(store)
     for loss in lost.values():
         yield Check(
@@ -166,12 +183,23 @@ def _games(store: Store) -> Iterator[Check]:
         )
     games = store.games()
     for game in games:
-        parked = store.record(game).parked if game not in lost else None
+        try:
+            parked = store.record(game).parked if game not in lost else None
+        except RecordDamaged as damage:
+            yield Check("games", "problem", f"Game {game} is damaged. {damage} Nothing is ruled on there.")
+            continue
         if parked is not None:
-            damaged = parked.error == "RecordDamaged"
-            what = "is damaged" if damaged else f"is parked since {parked.at}: {parked.error}"
-            yield Check("games", "problem", f"Game {game} {what} at {parked.where}. Nothing is ruled on there.")
+            yield Check("games", "problem", f"Game {game} {_why(parked)} Nothing is ruled on there.")
     yield Check("games", "ok", f"{counted(len(games), 'game')} in the store.")
+
+
+def _why(parked: Parked) -> str:
+    if parked.error == KeptDamaged.__name__:
+        return f"is damaged. {KeptDamaged(parked.where)}"
+    if parked.error == RecordDamaged.__name__:
+        return f"is damaged. {parked.where.removesuffix('.')}."
+    since = f" since {parked.at}" if parked.at else ""
+    return f"is parked{since}: {parked.error} at {parked.where}."
 
 
 def of_heads(directory: Path, store: Store, url: str) -> Iterator[Check]:

@@ -6,6 +6,7 @@ says about the request, never what an exception of the machine says.
 
 from __future__ import annotations
 
+import traceback
 from typing import Any
 
 import msgspec
@@ -44,6 +45,7 @@ from events.errors import (
     StoreRefuses,
     TooLarge,
 )
+from worker.log import logger
 
 _AWAY = {"Retry-After": "2"}
 _BEARER = {"WWW-Authenticate": 'Bearer realm="rookery"'}
@@ -61,6 +63,16 @@ class Edge(Exception):
         self.detail = detail
         self.headers = headers or {}
         self.params = params
+
+
+def log_ours(error: Exception) -> None:
+    """A mistake of ours, by its place in the program; what it says may be somebody's secret."""
+    problem, _ = problem_of(error)
+    if problem.status < 500:
+        return
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{frame.filename.rpartition('/')[2]}:{frame.lineno} in {frame.name}"
+    logger().error("request-failed", error=type(error).__name__, code=problem.code, where=where)
 
 
 class RefusedRuling(Exception):

@@ -12,7 +12,6 @@ import msgspec
 
 from api.tokens import Caller
 from events.envelope import encode
-from events.errors import reading
 from events.store import Store, translated
 
 MOST_FORKS = 20
@@ -56,6 +55,7 @@ class Quota:
     def __init__(self, store: Store) -> None:
         self._client: Any = store.client
         self._key = store.key
+        self._reading = store.reading
         self._take = store.client.register_script(_TAKE)
 
     @translated
@@ -65,7 +65,7 @@ class Quota:
             return None
         first = self._client.get(self._key(game, "maker"))
         if first is not None:
-            with reading("whose fork it is"):
+            with self._reading(game, "whose fork it is"):
                 return msgspec.json.decode(first, type=Maker)
         return Maker(game, f"seat {caller.seat}" if caller.seat is not None else caller.called)
 

@@ -18,7 +18,6 @@ from typing import Any
 import msgspec
 
 from events.envelope import encode
-from events.errors import reading
 from events.store import Store, translated
 
 ORGANISER = "organiser"
@@ -100,6 +99,7 @@ class Tokens:
     ) -> None:
         self._client: Any = store.client
         self._key = store.key
+        self._reading = store.reading
         self._operator = operator
         self._make = make
         self._clock = clock or store.now
@@ -129,7 +129,7 @@ class Tokens:
     @translated
     def issues(self, game: str) -> tuple[Issue, ...]:
         """Every token that was ever issued for a game, oldest first."""
-        with reading("the list of tokens"):
+        with self._reading(game, "the list of tokens"):
             return tuple(
                 msgspec.json.decode(raw, type=Issue) for raw in self._client.lrange(self._key(game, "issues"), 0, -1)
             )
@@ -138,13 +138,13 @@ class Tokens:
     def issued_before(self, game: str, count: int) -> str:
         """When the token was issued that is so many from the last one; empty where there are fewer."""
         raw = self._client.lindex(self._key(game, "issues"), -count)
-        with reading("the list of tokens"):
+        with self._reading(game, "the list of tokens"):
             return "" if raw is None else msgspec.json.decode(raw, type=Issue).at
 
     @translated
     def arbiters(self, game: str) -> tuple[str, ...]:
         """The names of a game's arbiters, sorted."""
-        with reading("the list of arbiters"):
+        with self._reading(game, "the list of arbiters"):
             return tuple(sorted(name.decode() for name in self._client.hkeys(self._key(game, "arbiters"))))
 
     @translated

@@ -160,6 +160,11 @@ class RecordDamaged(RecordError):
         self.seq = seq
         self.why = why
 
+    @property
+    def place(self) -> str:
+        """Where the damage is."""
+        return f"entry {self.seq}"
+
 
 class NewerEntry(RecordDamaged):
     """An entry is as it was written, by a newer Rookery than this one: no damage to whoever can read it."""
@@ -177,6 +182,10 @@ class KeptDamaged(RecordDamaged):
         self.seq = 0
         self.why = str(self)
         self.what = what
+
+    @property
+    def place(self) -> str:
+        return self.what
 
 
 @contextmanager

@@ -113,16 +113,20 @@ def _differs(head: Head, exists: int, inbox: list[Any], ledger: list[Any]) -> tu
 
 @translated
 def head_of(store: Store, game: str) -> Head:
-    """How far a game is in the store."""
+    """How far a game is in the store. What is damaged there has another digest, and stops nobody."""
     inbox = store.client.xrevrange(store.key(game, "inbox"), count=1)
     ledger = store.client.xrevrange(store.key(game, "ledger"), count=1)
     return Head(
         *(
-            (number_of(inbox[0][0].decode()), hashlib.sha256(inbox[0][1][b"submission"]).hexdigest())
+            (number_of(inbox[0][0].decode()), hashlib.sha256(inbox[0][1].get(b"submission", b"")).hexdigest())
             if inbox
             else (0, "")
         ),
-        *((number_of(ledger[0][0].decode()), ledger[0][1][b"digest"].decode()) if ledger else (0, "")),
+        *(
+            (number_of(ledger[0][0].decode()), ledger[0][1].get(b"digest", b"").decode(errors="replace"))
+            if ledger
+            else (0, "")
+        ),
     )
 
 

@@ -394,6 +394,16 @@ class Store:
         """The name of a game's key."""
         return f"rookery:{{{game}}}:{what}"
 
+    @contextmanager
+    def reading(self, game: str, what: str) -> Iterator[None]:
+        """Around the decoding of what is kept of a game. Whoever cannot read it stops the game with that."""
+        try:
+            with reading(what):
+                yield
+        except KeptDamaged as damage:
+            self.stop(game, damage)
+            raise
+
     # Games
 
     @translated
@@ -444,7 +454,7 @@ class Store:
     def record(self, game: str) -> GameRecord:
         """What is known of a game besides its streams."""
         fields = self._fields(game)
-        with reading(DESCRIPTION):
+        with self.reading(game, DESCRIPTION):
             return GameRecord(
                 game=game,
                 rules=fields["rules"],
@@ -527,7 +537,7 @@ class Store:
     def _receipt(self, game: str, submission: Submission, answer: list[Any]) -> Receipt:
         again, number = answer[0] == b"again", int(answer[1])
         if again:
-            raw = next(raw for _, raw in self.raw_submissions(game, number - 1, 1))
+            raw = self._again(game, number, submission)
             submission = codec.read_submission(stream_id(number), raw)
         else:
             submission = msgspec.structs.replace(submission, at=answer[2].decode())
@@ -537,13 +547,32 @@ class Store:
             self.witness.submitted(game, number, digest)
         return Receipt(game, stream_id(number), submission.at, digest, again)
 
+    def _again(self, game: str, number: int, sent: Submission) -> bytes:
+        """What came before under the key of ``sent``, as it is stored: its receipt may be signed once more.
+
+        Raises :class:`RecordDamaged` where it is not what was acknowledged, as far as that can be known.
+        """
+        inbox = stream_id(number)
+        name, raw = next(self.raw_submissions(game, number - 1, 1), ("", b""))
+        damage: RecordDamaged | None = None
+        if name != inbox or codec.read_submission(inbox, raw).body_hash != sent.body_hash:
+            damage = KeptDamaged(f"submission {number}")
+        else:
+            with suppress(NewerEntry):  # whoever can read that tells
+                ruled = self.ruling_on(game, inbox)
+                damage = None if ruled is None else _unanswered(codec.entry(ruled), ruled, raw)
+        if damage is not None:
+            self.stop(game, damage)
+            raise damage
+        return raw
+
     @translated
     def submission_under(self, game: str, seat: str | None, key: str) -> Submission | None:
         """The submission that came under an idempotency key of a seat."""
         found = self.client.hget(self.key(game, "keys"), _field_of(seat, key))
         if found is None:
             return None
-        with reading("an idempotency key"):
+        with self.reading(game, "an idempotency key"):
             number = int(found.split()[0])
         return next(self.submissions(game, number - 1, 1), None)
 
@@ -594,11 +623,11 @@ class Store:
     @translated
     def cursor(self, game: str) -> int:
         """The number of the newest submission that is ruled on."""
-        found = self._of_game(game, "cursor")[0]
-        number = _number_in(found or b"0")
-        if number is None:
-            raise KeptDamaged("the cursor")
-        return number
+        with self.reading(game, "the cursor"):
+            number = _number_in(self._of_game(game, "cursor")[0] or b"0")
+            if number is None:
+                raise KeptDamaged("the cursor")
+            return number
 
     def unruled_tail(self, game: str) -> int:
         """How many submissions wait for a ruling."""
@@ -726,7 +755,7 @@ class Store:
         if found:
             return found
         fields = self._fields(game)
-        with reading("the secret of the game"):
+        with self.reading(game, "the secret of the game"):
             return bytes.fromhex(fields["pepper"])
 
     # Checkpoints
@@ -796,16 +825,19 @@ class Store:
             # Where the description itself is of another kind, the list of those that stand still is all there is.
             return "WRONGTYPE" in str(error) and bool(self.client.sadd("rookery:parked", game))
         if answer[0] == b"done":
-            _log.error("game %s is parked, its record is damaged: entry %d", game, damage.seq)
+            _log.error("game %s is parked, its record is damaged: %s", game, damage.place)
         return bool(answer[0] == b"done")
 
     @translated
     def unpark(self, game: str) -> bool:
         """Let a parked game go on, with care; False when it was not parked. The caller rings.
 
-        Its ledger is checked first, whatever it was parked for: raises :class:`RecordDamaged`, and it stays parked.
+        Its description, cursor and ledger are checked first, whatever it was parked for: raises
+        :class:`RecordDamaged`, and it stays parked.
         """
         if self._of_game(game, "parked")[0] is not None:
+            self.record(game)
+            self.cursor(game)
             self.check(game)
         was_parked = bool(self._unpark(keys=[self.key(game, "game")], args=[SUSPICIOUS]))
         self.client.srem("rookery:parked", game)

@@ -34,6 +34,7 @@ from events.errors import (
     FileDamaged,
     GameExists,
     GameHeld,
+    KeptDamaged,
     KeyConflict,
     OverQuota,
     RecordDamaged,
@@ -135,8 +136,12 @@ def failure(error: Exception) -> Failure:
             return Failure(AWAY, _word(error), str(error))
         case BackupDamaged():
             return Failure(DISAGREES, "backup-damaged", str(error))
-        case RecordDamaged() | FileDamaged() | BundleDamaged():
-            return Failure(DISAGREES, _word(error), f"The record is damaged. {error}")
+        case KeptDamaged():
+            return Failure(DISAGREES, "record-damaged", f"The record is damaged. {error}", kept=error.what)
+        case RecordDamaged():
+            return Failure(DISAGREES, "record-damaged", f"The record is damaged. {_sentence(error)}", entry=error.seq)
+        case FileDamaged() | BundleDamaged():
+            return Failure(DISAGREES, _word(error), f"The record is damaged. {_sentence(error)}")
         case NotHeld():
             return Failure(REFUSED, "not-held", str(error), game=error.game)
         case RecordError() | NoSuchVersion():
@@ -159,6 +164,11 @@ def refused(refusal: Refusal) -> Failure:
     rules = f" [{', '.join(refusal.rules)}]" if refusal.rules else ""
     exit_code = USAGE if refusal.unknown else REFUSED
     return Failure(exit_code, refusal.code, message + rules, rules=list(refusal.rules), params=refusal.params)
+
+
+def _sentence(error: Exception) -> str:
+    told = str(error)
+    return told if told.endswith(".") else f"{told}."
 
 
 def _word(error: Exception) -> str:

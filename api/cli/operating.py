@@ -47,7 +47,7 @@ def doctor(data: Data = "", store: StoreUrl = "", queue: QueueUrl = "", json: Js
     if directory is None or store or directory.is_dir():
         try:
             # A store that is gone altogether is started empty: then what it held is known by its heads.
-            with place(data, store, queue, may_begin=_was_begun(directory)) as here:
+            with place(data, store, queue, may_begin=_was_begun(directory), looks=True) as here:
                 found += _of_place(here, directory)
         except (EmbeddedError, StoreAway, StoreRefuses, Failure) as error:
             found.append(look.Check("store", "problem", str(error)))

@@ -22,7 +22,7 @@ from domain.thrones.state import State
 from events.embedded import DirectoryInUse, Embedded, data_directory, find
 from events.envelope import Receipt, Stored
 from events.errors import StoreAway
-from events.heads import Heads
+from events.heads import Heads, HeadsUnusable
 from events.notes import Signer
 from events.store import BadStoreUrl, Store, awaited, connect
 from worker.adjudicate import LEASE_SECONDS, adjudicate
@@ -146,26 +146,30 @@ class Place:
 
 
 @contextmanager
-def place(data: str, store: str, queue: str, *, may_begin: bool = False) -> Iterator[Place]:
-    """The place that the options name. ``may_begin``: a data directory may be made."""
+def place(data: str, store: str, queue: str, *, may_begin: bool = False, looks: bool = False) -> Iterator[Place]:
+    """The place that the options name. ``may_begin``: a data directory may be made.
+
+    ``looks``: for somebody who looks after the directory, so that keys and memories that cannot be read stop nothing.
+    """
     if store:
         found = _by_url(store, queue)
         if data and Path(data).is_dir():
-            found.remember(Path(data).absolute())
+            _remember(found, Path(data).absolute(), looks)
     else:
         directory = Path(data).absolute() if data else data_directory().absolute()
         if not may_begin and not (directory / "store").exists():
             raise usage(f"There is no data of Rookery in {directory}. --data names another directory.")
         servers = _own_or_find(directory)
         if isinstance(servers, Embedded):
-            with _ours(directory, servers) as ours:
+            with _ours(directory, servers, looks) as ours:
                 yield ours
             return
         found = _by_url(*servers)
         found.data = directory
-        found.desk.tokens = Tokens(found.desk.store, operator_token(directory))
-        found.desk.signer = Signer.of_directory(directory)
-        found.remember(directory)
+        if not looks:
+            found.desk.tokens = Tokens(found.desk.store, operator_token(directory))
+            found.desk.signer = Signer.of_directory(directory)
+        _remember(found, directory, looks)
     try:
         yield found
     finally:
@@ -173,15 +177,16 @@ def place(data: str, store: str, queue: str, *, may_begin: bool = False) -> Iter
 
 
 @contextmanager
-def _ours(directory: Path, servers: Embedded) -> Iterator[Place]:
+def _ours(directory: Path, servers: Embedded, looks: bool) -> Iterator[Place]:
     """A place whose servers are there for our own time."""
     try:
         store = Store.connect(servers.store_url)
-        desk = Desk(store, Tokens(store, operator_token(directory)), None, signer=Signer.of_directory(directory))
+        tokens = Tokens(store, "" if looks else operator_token(directory))
+        desk = Desk(store, tokens, None, signer=None if looks else Signer.of_directory(directory))
         urls = {"store_url": servers.store_url, "queue_url": servers.queue_url}
         here = Place(desk, is_ours=True, data=directory, **urls)
         try:
-            here.remember(directory)
+            _remember(here, directory, looks)
             yield here
             if here.has_ruled:
                 here.see_to_shared()
@@ -189,6 +194,15 @@ def _ours(directory: Path, servers: Embedded) -> Iterator[Place]:
             here.close()
     finally:
         servers.stop()
+
+
+def _remember(here: Place, directory: Path, looks: bool) -> None:
+    try:
+        here.remember(directory)
+    except HeadsUnusable:
+        if not looks:
+            raise
+        here.heads = None
 
 
 def _by_url(store_url: str, queue_url: str = "") -> Place:

@@ -27,7 +27,7 @@ from api.dependencies import (
     watch_of,
 )
 from api.desk import Desk, NoSuchVersion
-from api.errors import Edge
+from api.errors import Edge, log_ours, problem_of
 from api.listening import Tally, origin
 from api.openapi import AT, IF_NONE_MATCH, LAST_EVENT, Header, describe
 from api.routes.proof import EVERY_SECRET, SECRETS, SECRETS_OF_ALL, WHY, write_down
@@ -178,7 +178,9 @@ async def events(request: Request, game: str, after: Annotated[int | None, Query
     if start > version:
         raise NoSuchVersion(start, version)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "Vary": "Authorization"}
-    lines = _stream(request, desk, game, caller, start)
+    # What is damaged is told before the first byte, where that is known by then.
+    behind = await run_in_threadpool(_page, desk, game, caller, start) if start < version else []
+    lines = _stream(request, desk, game, caller, start, behind)
     return Listened(lines, headers, request.app.state.streams, _listener(request))
 
 
@@ -213,10 +215,34 @@ def _start(request: Request, after: int) -> int:
     return int(last)
 
 
-async def _stream(request: Request, desk: Desk, game: str, caller: Caller, after: int) -> AsyncIterator[bytes]:
-    """Events as long as the caller listens and his token is good."""
-    heartbeat: float = request.app.state.heartbeat_seconds
+async def _stream(
+    request: Request, desk: Desk, game: str, caller: Caller, after: int, behind: list[wire.Ruling]
+) -> AsyncIterator[bytes]:
+    """Events as long as the caller listens and his token is good, those ``behind`` his place first.
+
+    What else ends it is told by a last event: its head was sent as 200.
+    """
     yield b"retry: 2000\n\n"
+    for ruling in behind:
+        after = ruling.seq
+        yield _event(ruling)
+    try:
+        async for some in _grown(request, desk, game, caller, after):
+            yield some
+    except Exception as error:  # noqa: BLE001 - whatever it is, the listener is told, and it is written down
+        log_ours(error)
+        problem, _ = problem_of(error)
+        request.state.problem, request.state.logged_status = problem.code, problem.status
+        yield b"event: problem\ndata: %s\n\n" % wire.to_bytes(problem)
+
+
+def _event(ruling: wire.Ruling) -> bytes:
+    return b"id: %d\nevent: entry\ndata: %s\n\n" % (ruling.seq, wire.to_bytes(ruling))
+
+
+async def _grown(request: Request, desk: Desk, game: str, caller: Caller, after: int) -> AsyncIterator[bytes]:
+    """What comes behind a version, without end; a line now and then where nothing does."""
+    heartbeat: float = request.app.state.heartbeat_seconds
     while True:
         try:
             grown = await watch_of(request).reached(game, after + 1, heartbeat)
@@ -227,7 +253,7 @@ async def _stream(request: Request, desk: Desk, game: str, caller: Caller, after
                 continue
             for ruling in await run_in_threadpool(_page, desk, game, caller, after):
                 after = ruling.seq
-                yield b"id: %d\nevent: entry\ndata: %s\n\n" % (after, wire.to_bytes(ruling))
+                yield _event(ruling)
         except StoreAway:
             # An answer of 503 would make a browser give up for good; this line it keeps.
             yield b": the store is away\n\n"

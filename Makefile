@@ -32,6 +32,10 @@ test: check
 test-all: check
 	ROOKERY_TESTS=all $(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term $(ARGS)
 
+## slowest: as test, in one process, with the processor seconds of each file (ARGS=tests/domain)
+slowest: env
+	$(BIN)/python -m pytest -p tests.slowest -q --cov --cov-report= $(ARGS)
+
 ## check: format, lint, types, and the arrows between the packages; changes nothing
 check: env
 	$(BIN)/ruff format --check .
@@ -115,4 +119,4 @@ clean:
 	rm -rf .venv .lock .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find api domain events worker tests -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
-.PHONY: help run test test-all check format bench house fuzz kills mutants pins env lock clean
+.PHONY: help run test test-all slowest check format bench house fuzz kills mutants pins env lock clean

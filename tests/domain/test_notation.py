@@ -33,6 +33,7 @@ from domain.thrones.notation.answers import READERS
 from domain.thrones.notation.vocabulary import HEADS, USAGE
 from domain.thrones.options import Amount, ConsolidateChoices, PerOrder, RaidChoices, Words
 from domain.thrones.pieces import TRACKS, UNITS, OrderToken
+from tests.sizes import sized
 
 ROOT = Path(__file__).parents[2]
 DATA: dict[str, Any] = json.loads((ROOT / "domain/thrones/editions/second.json").read_bytes())
@@ -169,7 +170,7 @@ FIELDS: dict[type[c.HouseAnswer], st.SearchStrategy[dict[str, Any]]] = {
 
 @pytest.mark.parametrize("answer", c.ANSWERS, ids=lambda answer: str(answer.__struct_config__.tag))
 def test_what_is_printed_is_read_as_it_was_meant(answer: type[c.HouseAnswer]) -> None:
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=sized(30, 150), deadline=None)
     @given(answers(answer))
     def check(given_: c.HouseAnswer) -> None:
         meant = canonical_answer(given_)
@@ -182,7 +183,7 @@ def test_what_is_printed_is_read_as_it_was_meant(answer: type[c.HouseAnswer]) ->
     check()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=sized(150, 600), deadline=None)
 @given(st.sampled_from(c.ANSWERS).flatmap(answers), st.data())
 def test_case_spaces_and_hyphens_do_not_change_the_meaning(given_: c.HouseAnswer, data: st.DataObject) -> None:
     text = format_answer(given_)
@@ -194,7 +195,7 @@ def test_case_spaces_and_hyphens_do_not_change_the_meaning(given_: c.HouseAnswer
     assert parse(changed, house=given_.house, lexicon=SECOND) == canonical_answer(given_)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=sized(200, 1000), deadline=None)
 @given(st.text(alphabet="abcdefiklmnoprstuv 123+-*>:;,@#()\n'\"", max_size=60) | st.text(max_size=40))
 def test_anything_is_read_or_refused(text: str) -> None:
     decision = asks(c.HouseCardChoice(ME, area="blackwater", choice="the-hound"))

@@ -1,7 +1,8 @@
 """Where coverage rests: while slow tests run, and those of the outside but one.
 
 Measuring doubles the time of whole games played at random and of servers that are driven from outside, and they reach
-nothing that shorter tests of the same chapter do not. Of the outside, the tests of the HTTP routes are measured.
+nothing that shorter tests of the same chapter do not. Nor do the cases that are to fail: they go the same way as those
+that pass. Of the outside, the tests of the HTTP routes are measured.
 """
 
 from __future__ import annotations

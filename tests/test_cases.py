@@ -50,6 +50,7 @@ def test_case(path: Path) -> None:
     assert report.passed, f"{report.disagreement}\ncompleted: {'; '.join(report.completed)}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", CASES, ids=[path.stem for path in CASES])
 def test_a_case_fails_when_its_wrong_outcome_is_expected(path: Path) -> None:
     case = load(path)
@@ -57,6 +58,7 @@ def test_a_case_fails_when_its_wrong_outcome_is_expected(path: Path) -> None:
         assert not run_case(with_expectation(case, excluded)).passed, excluded.wrong
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", CASES, ids=[path.stem for path in CASES])
 def test_a_case_fails_when_what_it_expects_is_excluded(path: Path) -> None:
     case = load(path)
@@ -131,6 +133,7 @@ def test_a_number_that_goes_to_another_case_is_found() -> None:
     assert contents.moved(page, [second, *rest]) == wrong[:1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", CASES, ids=[path.stem for path in CASES])
 def test_every_value_that_a_case_expects_is_compared(path: Path) -> None:
     case = load(path)

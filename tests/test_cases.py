@@ -19,6 +19,9 @@ from domain.thrones.cases import (
     Excluded,
     Expect,
     Moment,
+    Refused,
+    Step,
+    answers_of,
     decode_case,
     holds,
     moments_of,
@@ -231,6 +234,26 @@ def test_what_is_asked_may_be_told_with_its_options() -> None:
     less = msgspec.structs.replace(asked, options={"count": 1, "units": {"footman": 1, "knight": 2}})
     wrong = msgspec.structs.replace(case, begin=msgspec.structs.replace(case.begin, asked=(less,)))
     assert "not asked stark casualties" in run_case(wrong).disagreement
+
+
+def test_draws_that_a_case_does_not_state_and_orders_that_there_are_not_are_refused() -> None:
+    case = next(case for case in contents.suite() if case.id == "1e-more-battle")
+    fight = msgspec.structs.replace(
+        case,
+        edition="second-edition",
+        rules=("2E-GEN-17",),
+        position=msgspec.structs.replace(case.position, switches={"tides-of-battle": "on"}),
+        steps=(
+            Step(do=answers_of(case.steps[0])[0], expect=Expect(refused=Refused(("2E-GEN-17",), "draw-not-stated"))),
+        ),
+        excludes=(Excluded("nothing is drawn", 1, Expect(when="end")),),
+    )
+    report = run_case(fight)
+    assert report.passed, report.disagreement
+    order = {"kind": "assign-orders", "house": "stark", "orders": {"winterfell": "sing"}}
+    unknown = Step(do=order, expect=Expect(refused=Refused(("2E-ORD-2",), "unknown-order", {"order": "sing"})))
+    report = run_case(msgspec.structs.replace(LOOK, rules=("2E-ORD-2",), steps=(unknown,)))
+    assert report.passed, report.disagreement
 
 
 def test_a_case_in_which_something_is_done_names_rules() -> None:

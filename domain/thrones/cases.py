@@ -18,6 +18,7 @@ from domain.kernel.facts import Fact
 from domain.kernel.refusal import Refusal
 from domain.thrones import commands as c
 from domain.thrones import facts as f
+from domain.thrones.case_compare import fragment, in_order, matches, nowhere, own_part, plain_fact, rules_in
 from domain.thrones.case_reads import problem_of, readings
 from domain.thrones.edition import Edition
 from domain.thrones.editions.composed import edition_of
@@ -553,87 +554,6 @@ def _lacking(rules: Iterable[str], refusal: Refusal) -> str:
     return f"{refusal} does not name {', '.join(missing)}" if missing else ""
 
 
-def in_order(patterns: Iterable[Mapping[str, Any]], plain: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Look for facts in this order, others between them: what was looked for, and what is wrong with it or nothing."""
-    position = 0
-    for pattern in patterns:
-        found = next((i for i in range(position, len(plain)) if matches(pattern, plain[i])), None)
-        alike = [fact for fact in plain if fact.get("fact") == pattern["fact"]]
-        yield f"fact {_short(pattern)}", "" if found is not None else f"not found in order; there are {alike or 'none'}"
-        position = found + 1 if found is not None else position
-
-
-def nowhere(patterns: Iterable[Mapping[str, Any]], plain: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Look for facts that must not be there."""
-    for pattern in patterns:
-        there = next((fact for fact in plain if matches(pattern, fact)), None)
-        yield f"no fact {_short(pattern)}", f"found {there}" if there else ""
-
-
-def plain_fact(fact: Fact) -> dict[str, Any]:
-    """A fact as JSON values, defaults and audience included, so that a pattern can name them."""
-    audience = None if fact.audience is None else list(fact.audience)
-    plain: dict[str, Any] = {"fact": str(fact.__struct_config__.tag), "audience": audience}
-    for name in fact.__struct_fields__:
-        plain[name] = msgspec.to_builtins(getattr(fact, name))
-    return plain
-
-
-def rules_in(plain: Any) -> Iterator[str]:
-    """The rules of a fact and of every line in it."""
-    if isinstance(plain, dict):
-        yield from plain.get("rules", ())
-        for value in plain.values():
-            yield from rules_in(value)
-    elif isinstance(plain, list | tuple):
-        for value in plain:
-            yield from rules_in(value)
-
-
-def matches(pattern: Any, value: Any) -> bool:
-    """Whether ``value`` has everything that ``pattern`` says: mappings in part, ``rules`` in part, the rest wholly."""
-    if isinstance(pattern, dict) and isinstance(value, dict):
-        return all(
-            set(wanted) <= set(value.get(key, ()))
-            if key == "rules"
-            else (key in value and matches(wanted, value[key])) or (wanted is None and key not in value)
-            for key, wanted in pattern.items()
-        )
-    if isinstance(pattern, list) and isinstance(value, list | tuple):
-        return len(pattern) == len(value) and all(map(matches, pattern, value))
-    return bool(pattern == value)
-
-
-def fragment(name: str, said: Mapping[str, Any], whole: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Compare part of a position: fields, then entries of a mapping; what an entry holds must be equal."""
-    for field, wanted in sorted(said.items()):
-        there = whole[field]
-        if isinstance(wanted, dict) and isinstance(there, dict):
-            for key, value in sorted(wanted.items()):
-                found = there.get(key)
-                same = _sorted(field, found) == _sorted(field, value)
-                yield f"{name} {field} {key} = {value}", "" if same else f"found {found}"
-        else:
-            yield f"{name} {field} = {wanted}", "" if _plain(wanted) == _plain(there) else f"found {there}"
-
-
-def own_part(house: str, said: Mapping[str, Any], there: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Compare what a House alone may see; an answer or a draft agrees in the fields that are given."""
-    for key, value in sorted(said.items()):
-        found = there.get(key)
-        yield f"own {house} {key} = {value}", "" if matches(value, found) else f"found {found}"
-
-
-def _plain(value: Any) -> Any:
-    return msgspec.json.decode(msgspec.json.encode(value))
-
-
-def _sorted(field: str, value: Any) -> Any:
-    """Hands are sets; everything else has its order."""
-    plain = _plain(value)
-    return sorted(plain, key=str) if field == "hands" and isinstance(plain, list) else plain
-
-
 def questions(wanted: Sequence[Asked], found: Sequence[Asked]) -> tuple[str, str]:
     """Compare the open decisions: exactly those that are wanted."""
     missing = [one for one in wanted if not any(_is_asked(one, other) for other in found)]
@@ -659,8 +579,3 @@ def _is_asked(wanted: Asked, found: Asked) -> bool:
 def _listed(asked: Iterable[Asked]) -> str:
     told = (f"{one.house} {one.ability or one.kind} {one.options or ''}".rstrip() for one in asked)
     return ", ".join(told) or "nobody"
-
-
-def _short(pattern: Mapping[str, Any]) -> str:
-    rest = ", ".join(f"{key}={value}" for key, value in pattern.items() if key != "fact")
-    return f"{pattern['fact']}({rest})"

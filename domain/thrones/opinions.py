@@ -27,6 +27,7 @@ from domain.kernel.procedure import Collect
 from domain.kernel.refusal import Refusal
 from domain.kernel.ruleset import open_question
 from domain.thrones import facts as f
+from domain.thrones.case_compare import plain_fact
 from domain.thrones.cases import (
     Case,
     CaseError,
@@ -34,7 +35,6 @@ from domain.thrones.cases import (
     Expect,
     Step,
     begin,
-    plain_fact,
     read_answer,
     run_case,
     stand,

@@ -433,7 +433,7 @@ class _Completion:
             decks[deck] = (*top, *rest)
         self.note("decks: canonical order under the cards named")
         cards, decks = self._open_cards(cards, decks)
-        hidden = Hidden(decks=decks, stated=self._stated())
+        hidden = Hidden(decks=decks, stated=dict(sorted(self.partial.stated.items())))
         return msgspec.structs.replace(state, westeros_cards=dict(sorted(cards.items()))), hidden
 
     def _open_cards(
@@ -449,22 +449,18 @@ class _Completion:
         elif self.partial.at.step == "westeros/clash-of-kings":
             cards, needed = {names[1]: card_with(self.edition, ClashOfKingsCard)} | cards, names[1:]
         for deck in needed:
-            if deck in cards:
-                if cards[deck] in WINTER_IS_COMING:
-                    raise PositionError(f"{cards[deck]} does not stay open: another card has taken its place")
-                if deck not in self.partial.westeros_cards:
-                    pile = list(decks[deck])
-                    if cards[deck] not in pile:
-                        raise PositionError(f"{cards[deck]} cannot lie open: the position has it elsewhere")
-                    pile.remove(cards[deck])
-                    decks[deck] = tuple(pile)
+            if cards.get(deck) in WINTER_IS_COMING:
+                raise PositionError(f"{cards[deck]} does not stay open: another card has taken its place")
+            if deck in self.partial.westeros_cards:
                 continue
-            quiet = _quiet_card(self.edition, decks[deck])
-            cards[deck] = quiet
+            if deck not in cards:
+                cards[deck] = _quiet_card(self.edition, decks[deck])
+                self.note(f"{deck}: {cards[deck]} lies open")
             pile = list(decks[deck])
-            pile.remove(quiet)
+            if cards[deck] not in pile:
+                raise PositionError(f"{cards[deck]} cannot lie open: the position has it elsewhere")
+            pile.remove(cards[deck])
             decks[deck] = tuple(pile)
-            self.note(f"{deck}: {quiet} lies open")
         return {deck: cards[deck] for deck in cards if deck in needed}, decks
 
     def _first_deck(self) -> int:
@@ -473,9 +469,6 @@ class _Completion:
         if self.partial.at.step == "westeros/threat" or not self.partial.westeros_cards:
             return 0
         return min(names.index(deck) for deck in self.partial.westeros_cards)
-
-    def _stated(self) -> dict[Deck, tuple[tuple[CardId, ...], ...]]:
-        return dict(sorted(self.partial.stated.items()))
 
     # Combat
 

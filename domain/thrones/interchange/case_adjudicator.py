@@ -10,7 +10,8 @@ import msgspec
 from domain.kernel.commands import Command, PassDeadline
 from domain.kernel.refusal import Refusal
 from domain.thrones.behaviour import ENGINE
-from domain.thrones.cases import CaseError, Moment, as_asked, begin, exactly, plain_fact, read_answer, rules_in
+from domain.thrones.case_compare import plain_fact, rules_in
+from domain.thrones.cases import CaseError, Moment, as_asked, begin, exactly, read_answer
 from domain.thrones.charter import Switches, Variations
 from domain.thrones.interchange.case_protocol import (
     ALL_FACTS,

@@ -14,6 +14,7 @@ import msgspec
 
 from domain.kernel.commands import Command
 from domain.kernel.refusal import Refusal
+from domain.thrones.case_compare import fragment, in_order, nowhere, own_part, plain_fact
 from domain.thrones.cases import (
     Answer,
     Asked,
@@ -26,13 +27,8 @@ from domain.thrones.cases import (
     answers_of,
     as_asked,
     check_words,
-    fragment,
     holds,
-    in_order,
     moments_of,
-    nowhere,
-    own_part,
-    plain_fact,
     questions,
     read_answer,
     stand,

@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from api.tokens import OPERATOR_FILE
 from events import backup
-from events.backup import BackupDamaged, Contents, Frame, Frames
-from events.notes import KEY_FILE
+from events.backup import BackupChanged, BackupDamaged, Contents, Frame, Frames
+from events.notes import KEY_FILE, NoteInvalid, Signer, Verifier
+from events.recipients import BadKey, age
 
 RECIPIENT_FILE = "backup.recipient"
 """In the data directory: the public key that backups are encrypted to when none is named."""
@@ -25,33 +26,11 @@ AT_ONCE = 1 << 16
 _AGE = b"age-encryption.org/"
 
 
-def _age() -> Any:
-    """The library, which only commands about backups load."""
-    import pyrage  # type: ignore[import-untyped]  # it has no stubs
-
-    return pyrage
-
-
-class BadKey(Exception):
-    """Not a key for backups. The text is a sentence."""
-
-
 def make_key() -> tuple[str, str]:
     """A new pair: the text of a private key's file, and the public key."""
-    made = _age().x25519.Identity.generate()
+    made = age().x25519.Identity.generate()
     public = str(made.to_public())
     return f"# A key for backups of Rookery, in the form of age.\n# public key: {public}\n{made}\n", public
-
-
-def recipient(text: str) -> Any:
-    """A public key by its text, or in a file. Raises :class:`BadKey`."""
-    path = Path(text)
-    with suppress(OSError):
-        text = path.read_text(encoding="utf-8") if path.is_file() else text
-    try:
-        return _age().x25519.Recipient.from_str(text.strip())
-    except _age().RecipientError as error:
-        raise BadKey(f"{text.strip()[:80]!r} is no public key for backups: one begins with age1.") from error
 
 
 def identity(path: Path) -> Any:
@@ -59,8 +38,8 @@ def identity(path: Path) -> Any:
     lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
     found = [line for line in lines if line and not line.startswith("#")]
     try:
-        return _age().x25519.Identity.from_str(found[0] if found else "")
-    except _age().IdentityError as error:
+        return age().x25519.Identity.from_str(found[0] if found else "")
+    except age().IdentityError as error:
         raise BadKey(f"{path} holds no private key for backups.") from error
 
 
@@ -114,7 +93,7 @@ def write(path: Path, pieces: Iterator[bytes], to: Any | None) -> tuple[int, str
                 for piece in pieces:
                     sink.write(piece)
             else:
-                _age().encrypt_io(_Source(pieces), sink, [to])
+                age().encrypt_io(_Source(pieces), sink, [to])
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
@@ -137,9 +116,8 @@ def is_encrypted(path: Path) -> bool:
         return file.read(len(_AGE)) == _AGE
 
 
-def read(path: Path, key: Any | None, sink: Callable[[Frame], None]) -> str:
-    """Hand on every frame of a backup; the digest of the file. Raises :class:`BackupDamaged`."""
-    frames = Frames(sink)
+def _read(path: Path, key: Any | None, frames: Frames) -> str:
+    """Let every frame of a backup pass; the digest of the file. Raises :class:`BackupDamaged`."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         file.seek(0)
@@ -148,8 +126,8 @@ def read(path: Path, key: Any | None, sink: Callable[[Frame], None]) -> str:
                 frames.write(some)
         else:
             try:
-                _age().decrypt_io(file, frames, [key])
-            except _age().DecryptError as error:
+                age().decrypt_io(file, frames, [key])
+            except age().DecryptError as error:
                 raise BackupDamaged(f"it cannot be opened with this key ({error})") from error
             except OSError as error:
                 if error.errno is not None:
@@ -159,11 +137,85 @@ def read(path: Path, key: Any | None, sink: Callable[[Frame], None]) -> str:
     return digest
 
 
-def contents(path: Path, key: Any | None) -> tuple[Contents, str]:
-    """What a backup holds, all of it checked, and the digest of the file. Raises :class:`BackupDamaged`."""
-    found = Contents()
-    digest = read(path, key, found)
-    return found, digest
+class Checked:
+    """A backup that was read once as a whole. Raises :class:`BackupDamaged` for one that does not hold."""
+
+    def __init__(self, path: Path, key: Any | None) -> None:
+        self.contents = Contents()
+        self._path, self._key = path, key
+        frames = Frames(self.contents)
+        self.digest = _read(path, key, frames)
+        self.signer = frames.signer
+        """Whose signature holds; None where there is none. That it is anybody's is not said with that."""
+        self._marks = frames.marks
+
+    def put(self, sink: Callable[[Frame], None]) -> None:
+        """Hand on every frame again, as it was when it was checked. Raises BackupChanged."""
+        try:
+            _read(self._path, self._key, Frames(sink, self._marks))
+        except BackupDamaged as error:
+            raise BackupChanged from error
+
+
+class NotTrusted(Exception):
+    """A backup that may be anybody's. The text is a sentence or two. Nothing was put back."""
+
+
+class SignedBy:
+    """Whose backups are believed: a key, in a file or as one line, or its fingerprint. Raises :class:`BadKey`."""
+
+    def __init__(self, text: str) -> None:
+        path = Path(text)
+        try:
+            given = path.read_text(encoding="utf-8").strip() if path.is_file() else text.strip()
+        except (OSError, ValueError) as error:
+            raise BadKey(f"The file {text[:80]!r} holds no key that can be read.") from error
+        plain = given.lower().replace("-", "")
+        if re.fullmatch(r"[a-z2-7]{20}", plain):
+            self.fingerprint = "-".join(plain[at : at + 4] for at in range(0, 20, 4))
+            return
+        try:
+            self.fingerprint = Verifier.parse(given).fingerprint
+        except NoteInvalid as error:
+            raise BadKey(
+                f"{text[:80]!r} is nobody that signs: it takes the fingerprint that `rookery backup` has told, or the"
+                " line of `rookery key`, or a file with one of them."
+            ) from error
+
+
+def check_signer(signer: Verifier | None, signed_by: SignedBy | None, directory: Path | None, unchecked: bool) -> bool:
+    """Whether a backup's signer is one that is known here; False where the operator trusts what cannot be checked.
+
+    Known is the one that was named, else the server's own key in the data directory. Raises :class:`NotTrusted`.
+    """
+    nothing = "Nothing was put back."
+    if signer is None:
+        if unchecked:
+            return False
+        raise NotTrusted(
+            "This backup is not signed, so whoever has the public key for backups may have written it."
+            + ("" if signed_by is not None else " If you know where it comes from, say --trust-unchecked.")
+            + f" {nothing}"
+        )
+    told = f"{signer.name}, key {signer.fingerprint}"
+    if signed_by is not None:
+        if signer.fingerprint == signed_by.fingerprint:
+            return True
+        raise NotTrusted(f"This backup is signed by another than {signed_by.fingerprint}: by {told}. {nothing}")
+    if directory is not None and (directory / KEY_FILE).exists():
+        own = Signer.of_directory(directory).verifier
+        if signer == own:
+            return True
+        raise NotTrusted(
+            f"This backup is signed by {told}; the key of {directory} is another, {own.fingerprint}. If you know the"
+            f" signer, say --signed-by with what you have written down of him. {nothing}"
+        )
+    if unchecked:
+        return False
+    raise NotTrusted(
+        f"This backup is signed by {told}, and no key is known here. Compare that with what was written down when"
+        f" backups were made, and say --signed-by {signer.fingerprint}; or --trust-unchecked. {nothing}"
+    )
 
 
 def files_of(directory: Path) -> Iterator[backup.File]:

@@ -2,13 +2,16 @@
 
 A file is a row of frames, each its length in four bytes and a document in MessagePack:
 
-    begin            format, when
+    begin            format, when, who signs
     file …           keys and tokens of the data directory
     game             which one, then its parts: streams in order, everything else at once
     part …
     done             how far it goes, and whether its record was found damaged
     shared …         shared seeds, when all games are told
-    end              how many games, SHA-256 of all frames before
+    end              how many games, SHA-256 of all frames before, a note over both by the key that the beginning names
+
+A backup is encrypted to a public key, which says nothing about who made it. So the server signs it: the note at the end
+binds every frame, in its order. Whether that key is anybody's is for the reader to know. Format 1 had no signatures.
 
 Every key of a game is taken as it lies in the store, also one that this module has never heard of; left out are its
 lease, its snapshot and what is staged. All but the streams and the idempotency keys is read by one script, which also
@@ -31,9 +34,13 @@ from events.chain import Chain
 from events.envelope import Stored, Submission, number_of, stream_id, utc_now
 from events.errors import GameExists, RecordDamaged, RecordError
 from events.losses import Head
+from events.notes import NoteInvalid, Signer, Verifier, is_name
 from events.store import Store, is_game_id, translated
 
-FORMAT = "rookery-backup/1"
+FORMAT = "rookery-backup/2"
+UNSIGNED_FORMAT = "rookery-backup/1"
+"""What backups were before they were signed."""
+
 MOST_FRAME = 64 << 20
 ROWS = 200
 SHARED = "rookery:shared"
@@ -59,9 +66,21 @@ class BackupDamaged(RecordError):
         self.why = why
 
 
+class BackupChanged(RecordError):
+    """The file is not what it was when it was checked, a moment ago."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The backup was changed while it was restored. Nothing was put back that had not been checked; copy the"
+            " file to a place where nobody else writes, and begin again in a new directory."
+        )
+
+
 class Begin(msgspec.Struct, frozen=True, tag="begin"):
     format: str
     at: str
+    signer: str = ""
+    """The public key of whoever signs it, with the server's name; empty for a backup that nobody signs."""
 
 
 class File(msgspec.Struct, frozen=True, tag="file"):
@@ -94,6 +113,7 @@ class Shared(msgspec.Struct, frozen=True, tag="shared"):
 class End(msgspec.Struct, frozen=True, tag="end"):
     games: int
     sha256: str
+    note: str = ""
 
 
 Frame = Begin | File | Game | Part | Done | Shared | End
@@ -126,11 +146,16 @@ return found
 # Writing
 
 
-def backup(store: Store, files: Iterable[File], told: Callable[[Done], None] = lambda done: None) -> Iterator[bytes]:
+def backup(
+    store: Store,
+    files: Iterable[File],
+    told: Callable[[Done], None] = lambda done: None,
+    signer: Signer | None = None,
+) -> Iterator[bytes]:
     """The frames of a backup of everything. ``told`` hears of each game when it is done."""
     covered = hashlib.sha256()
     games = 0
-    for frame in _frames(store, files):
+    for frame in _frames(store, files, signer.verifier.text() if signer is not None else ""):
         raw = _encode(frame)
         framed = len(raw).to_bytes(4, "big") + raw
         covered.update(framed)
@@ -138,12 +163,18 @@ def backup(store: Store, files: Iterable[File], told: Callable[[Done], None] = l
             games += 1
             told(frame)
         yield framed
-    last = _encode(End(games, covered.hexdigest()))
+    sha256 = covered.hexdigest()
+    last = _encode(End(games, sha256, signer.sign(_bound(games, sha256)) if signer is not None else ""))
     yield len(last).to_bytes(4, "big") + last
 
 
-def _frames(store: Store, files: Iterable[File]) -> Iterator[Frame]:
-    yield Begin(FORMAT, utc_now())
+def _bound(games: int, sha256: str) -> str:
+    """What a signature is over. No checkpoint and no receipt reads like it: their first line has no spaces."""
+    return f"A backup of Rookery, {FORMAT}\n{games} games\nsha256 {sha256}\n"
+
+
+def _frames(store: Store, files: Iterable[File], signer: str) -> Iterator[Frame]:
+    yield Begin(FORMAT, utc_now(), signer)
     yield from files
     for game, parts in sorted(_parts(store).items()):
         if "game" in parts:
@@ -293,10 +324,17 @@ class _Chained:
 
 
 class Frames:
-    """Takes the bytes of a backup as they come, and hands every frame on. Holds one frame at a time."""
+    """Takes the bytes of a backup as they come, and hands every frame on. Holds one frame at a time.
 
-    def __init__(self, sink: Callable[[Frame], None]) -> None:
+    ``marks`` are the digests at the end of each game and shared seed. With those of a reading before, as ``expected``,
+    nothing is handed on that is not what was checked then: the file may have been changed in between.
+    """
+
+    def __init__(self, sink: Callable[[Frame], None], expected: Sequence[bytes] | None = None) -> None:
+        self.marks: list[bytes] = []
+        self.signer: Verifier | None = None
         self._sink = sink
+        self._expected = expected
         self._rest = bytearray()
         self._covered = hashlib.sha256()
         self._ended = False
@@ -331,16 +369,52 @@ class Frames:
             raise BackupDamaged(f"a part of it cannot be read ({error})") from error
         if self._ended or isinstance(frame, Begin) == self._began:
             raise BackupDamaged("its parts are out of order")
-        if isinstance(frame, Begin) and frame.format != FORMAT:
-            raise BackupDamaged(f"its format is {frame.format!r}, and this Rookery reads {FORMAT!r}")
+        if isinstance(frame, Begin):
+            self._begin(frame)
         self._began = True
         if isinstance(frame, End):
             self._ended = True
             if (frame.games, frame.sha256) != (self._games, self._covered.hexdigest()):
                 raise BackupDamaged("its parts are not those that were written")
+            self._check_signature(frame)
         self._games += isinstance(frame, Done)
         self._covered.update(framed)
+        if isinstance(frame, Done | Shared | End):
+            self._mark()
         self._sink(frame)
+
+    def _begin(self, begin: Begin) -> None:
+        if begin.format not in (FORMAT, UNSIGNED_FORMAT):
+            raise BackupDamaged(f"its format is {begin.format[:80]!r}, and this Rookery reads {FORMAT!r}")
+        if not begin.signer:
+            return
+        try:
+            self.signer = Verifier.parse(begin.signer)
+        except NoteInvalid as error:
+            raise BackupDamaged("the key at its beginning is none") from error
+        if begin.format != FORMAT or not is_name(self.signer.name):
+            raise BackupDamaged("nobody signs like that")
+
+    def _check_signature(self, end: End) -> None:
+        """The note is by the key of the beginning, over these frames; or there is neither."""
+        if self.signer is None:
+            if end.note:
+                raise BackupDamaged("it has a signature, and does not say whose")
+            return
+        if not end.note:
+            raise BackupDamaged("its signature is missing")
+        try:
+            signed = self.signer.open(end.note)
+        except NoteInvalid as error:
+            raise BackupDamaged(f"its signature does not hold ({error.why})") from error
+        if signed != _bound(end.games, end.sha256):
+            raise BackupDamaged("its signature is that of something else")
+
+    def _mark(self) -> None:
+        at = len(self.marks)
+        self.marks.append(self._covered.digest())
+        if self._expected is not None and self._expected[at : at + 1] != self.marks[at:]:
+            raise BackupChanged
 
 
 class Contents:

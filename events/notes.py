@@ -93,6 +93,13 @@ class Verifier(msgspec.Struct, frozen=True):
         """The key as one line to hand round: name, key id, algorithm and key."""
         return f"{self.name}+{self.id.hex()}+{base64.b64encode(_ED25519 + self.key).decode()}"
 
+    @property
+    def fingerprint(self) -> str:
+        """100 bits of the same digest, to be written down and compared: nobody finds another key that has them."""
+        digest = hashlib.sha256(self.name.encode() + b"\n" + _ED25519 + self.key).digest()
+        text = base64.b32encode(digest).decode().lower()[:20]
+        return "-".join(text[at : at + 4] for at in range(0, 20, 4))
+
     @classmethod
     def parse(cls, text: str) -> Verifier:
         """Read the line that :meth:`text` writes. Raises :class:`NoteInvalid`."""
@@ -174,8 +181,13 @@ class Signer:
         return self.sign(SignedReceipt(Checkpoint(origin(self.name, game), size, root), inbox, submission).text())
 
 
+def is_name(name: str) -> bool:
+    """Whether a server can sign by this name."""
+    return re.fullmatch(r"[A-Za-z0-9._-]{1,100}", name) is not None
+
+
 def _checked(name: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9._-]{1,100}", name):
+    if not is_name(name):
         raise BadName(name, "a name has 1 to 100 letters, digits, '.', '_' and '-'")
     return name
 

@@ -26,6 +26,7 @@ class Machine(Rookery):
         super().__init__(root / "var/lib/rookery")
         self.root = root
         self.server: Up | None = None
+        self.fingerprint = ""
         for place in ("var/lib/rookery-backups", "media/stick"):
             (root / place).mkdir(parents=True)
 
@@ -33,7 +34,10 @@ class Machine(Rookery):
         return {**super().environment(), "ROOKERY_METRICS": "127.0.0.1:0"}
 
     def here(self, word: str) -> str:
-        """A path of the page on this machine."""
+        """A path of the page on this machine; and the fingerprint that the last backup told for that of the page."""
+        if re.fullmatch(r"[a-z2-7]{4}(-[a-z2-7]{4}){4}", word):
+            assert self.fingerprint, "a backup was made before"
+            return self.fingerprint
         return re.sub(r"^/(var|media)/", f"{self.root}/\\1/", word)
 
     def run(self, line: str) -> None:
@@ -44,7 +48,9 @@ class Machine(Rookery):
                 if before is not None:
                     before(self)
                 code = 1 if (words[0], self.chapter) in TELLS_OF_TROUBLE and before is not None else 0
-                self.at_once(*words, code=code)
+                told = self.at_once(*words, code=code).out
+                if words[0] == "backup":
+                    [self.fingerprint] = re.findall(r"Signed by rookery, key (\S+)\. ", told)
             case "systemctl", ["start", "rookery"]:
                 assert self.server is None
                 self.server = up = self.up()

@@ -18,6 +18,7 @@ import msgspec
 
 from events import durability
 from events.limits import Quotas
+from events.recipients import BadKey, recipient
 from events.ruling import Judge
 from events.store import check_url
 from worker import figures
@@ -96,6 +97,15 @@ def _url(text: str) -> str:
     return text
 
 
+def _recipient(text: str) -> str:
+    """The text as it is, once it is known to name a key that can be encrypted to."""
+    try:
+        recipient(text)
+    except BadKey as error:
+        raise ValueError from error
+    return text
+
+
 def _rules(text: str) -> tuple[str, ...]:
     places = tuple(text.split(","))
     if not all(re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", place) for place in places):
@@ -126,7 +136,14 @@ SETTINGS: dict[str, Setting] = {
         ),
         Setting("ROOKERY_RULES", DEFAULT_RULES, _rules, "module:attribute, more of them with commas", "games it knows"),
         Setting("ROOKERY_LOG", "", _level, ", ".join(LEVELS), "what is logged; up: warning, worker: info, else error"),
-        Setting("ROOKERY_BACKUP_TO", "", str, "a public key, or a file with it", "whom backups are encrypted to"),
+        Setting(
+            "ROOKERY_BACKUP_TO",
+            "",
+            _recipient,
+            "a public key that begins with age1, or a file with one",
+            "whom backups are encrypted to",
+            is_secret=True,  # who sets it to his private key by mistake does not find that in a log
+        ),
         Setting("ROOKERY_DEBUG", "", str, "anything", "show where in the program a mistake of ours is"),
         Setting(
             "ROOKERY_TIED", "", str, "anything", "set by a parent that holds standard input: end when it is closed"

@@ -18,6 +18,7 @@ from rich.text import Text
 from api.bench import PlanOutOfDate
 from api.desk import NoSuchVersion, NotAllowed, NotAMoment, Unsigned
 from api.quota import TooManyForks
+from api.saving import NotTrusted
 from api.serve import BadAddress, PortTaken
 from domain.kernel.printing import one_line, printable, printable_json
 from domain.kernel.refusal import Refusal
@@ -25,7 +26,7 @@ from domain.thrones.notation import NotationError
 from domain.thrones.refusals import explain
 from domain.thrones.ruleset import NAMES
 from domain.thrones.variations import PRESETS
-from events.backup import BackupDamaged
+from events.backup import BackupChanged, BackupDamaged
 from events.bundle import BundleDamaged
 from events.durability import StoreForgets
 from events.embedded import EmbeddedError
@@ -134,8 +135,10 @@ def failure(error: Exception) -> Failure:
             return Failure(REFUSED, "game-held", f"{error} `rookery doctor` tells what is missing.", game=error.game)
         case StoreAway() | StoreRefuses() | EmbeddedError() | StoreForgets() | HeadsUnusable():
             return Failure(AWAY, _word(error), str(error))
-        case BackupDamaged():
-            return Failure(DISAGREES, "backup-damaged", str(error))
+        case BackupDamaged() | BackupChanged():
+            return Failure(DISAGREES, _word(error), str(error))
+        case NotTrusted():
+            return Failure(DISAGREES, "backup-not-trusted", str(error))
         case KeptDamaged():
             return Failure(DISAGREES, "record-damaged", f"The record is damaged. {error}", kept=error.what)
         case RecordDamaged():

@@ -32,6 +32,8 @@ from events.envelope import Submission, submission
 from events.errors import GameHeld, RecordDamaged, RecordError, StoreAway, StoreRefuses
 from events.journal import Journal
 from events.losses import NotHeld
+from events.notes import Signer
+from events.recipients import BadKey, recipient
 from events.store import connect
 
 
@@ -204,12 +206,14 @@ def backup(
         to = str(known)
     if not to and not unencrypted:
         raise usage("A backup holds every secret: make a key with `rookery backup-key`, or say --unencrypted.")
-    public = None if unencrypted else _key(lambda: saving.recipient(to))
+    public = None if unencrypted else _key(lambda: recipient(to))
     games: list[Done] = []
     with place(data, store, queue) as here:
         if directory is not None:
             Journal(directory).write("backup-began", file=str(Path(file).absolute()))
-        pieces = frames(here.desk.store, saving.files_of(directory) if directory else (), games.append)
+        signer = Signer.of_directory(directory) if directory is not None else None
+        pieces = frames(here.desk.store, saving.files_of(directory) if directory else (), games.append, signer)
+        by = signer.verifier if signer is not None else None
         try:
             size, digest = saving.write(Path(file), pieces, public)
         except OSError as error:
@@ -218,10 +222,15 @@ def backup(
             ) from error
         if directory is not None:
             about = {"file": str(Path(file).absolute()), "games": len(games), "bytes": size, "sha256": digest}
-            Journal(directory).write("backup", **about, to=None if public is None else str(public))
+            whose = {"to": None if public is None else str(public), "signed_by": by.fingerprint if by else None}
+            Journal(directory).write("backup", **about, **whose)
     damaged = [f"{one.game}: {one.damaged}" for one in games if one.damaged]
     how = "in the clear" if public is None else f"encrypted to {public}"
     out.say(f"{len(games)} {'game' if len(games) == 1 else 'games'}, {size} bytes in {file}, {how}.")
+    if by is not None:
+        out.say(f"Signed by {by.name}, key {by.fingerprint}. Keep that elsewhere: a new machine asks for it.")
+    else:
+        out.say("Not signed: the key is in the data directory, which --data names.", style="bold")
     for one in damaged:
         out.say(f"Damaged already, and so in the backup: {one}", style="bold")
     out.document(
@@ -231,6 +240,7 @@ def backup(
             "bytes": size,
             "sha256": digest,
             "encrypted": public is not None,
+            "signed_by": by.fingerprint if by is not None else None,
             "damaged": damaged,
         }
     )
@@ -244,6 +254,18 @@ def restore(
     why: Annotated[str, typer.Option(help="Why a copy under another id is made, which holds every secret.")] = "",
     keep_keys: Annotated[
         bool, typer.Option("--keep-keys", help="This data directory keeps its own signing key and operator's token.")
+    ] = False,
+    signed_by: Annotated[
+        str,
+        typer.Option(
+            "--signed-by",
+            help="Who has to have signed it: a fingerprint, or the line of `rookery key`, or a file with one.",
+            show_default="the key of the data directory",
+        ),
+    ] = "",
+    trust_unchecked: Annotated[
+        bool,
+        typer.Option("--trust-unchecked", help="Take one that is not signed, or by a key that nothing here knows."),
     ] = False,
     data: Data = "",
     store: StoreUrl = "",
@@ -260,13 +282,18 @@ def restore(
     if name == game:
         name = ""
     check_length("reason", why)
+    if signed_by and trust_unchecked:
+        raise usage("--signed-by checks who has signed, and --trust-unchecked does without: say one of them.")
+    signed = _key(lambda: saving.SignedBy(signed_by)) if signed_by else None
     if saving.is_encrypted(path) and not key:
         raise usage(f"{file} is encrypted: name the file with its private key by --key.")
     private = _key(lambda: saving.identity(Path(key))) if saving.is_encrypted(path) else None
-    found, digest = saving.contents(path, private)
+    backed_up = saving.Checked(path, private)
+    found, digest = backed_up.contents, backed_up.digest
+    directory = _directory(data, store)
+    is_known = saving.check_signer(backed_up.signer, signed, directory, trust_unchecked)
     if game and game not in found.games:
         raise usage(f"There is no game {game!r} in {file}; there are: {', '.join(found.games) or 'none'}.")
-    directory = _directory(data, store)
     if not game and directory is not None:
         other = saving.differing(directory, found.files)
         if other and not keep_keys:
@@ -283,13 +310,19 @@ def restore(
         untold = _tell_original(here, game, name, why) if name else ""
         said = _read_by_copy(game, why) if name else None
         putting = Restore(here.desk.store, digest, only=game, name=name, said=said)
-        saving.read(path, private, putting)
+        backed_up.put(putting)
         lost = _settle(here, putting)
         if directory is not None:
+            by = {
+                "signed_by": backed_up.signer.fingerprint if backed_up.signer is not None else None,
+                "signer_is_known": is_known,
+            }
             about = {"file": str(path.absolute()), "sha256": digest, "games": sorted(putting.put_back)}
-            Journal(directory).write("restore", **about, game=game, name=name, why=why)
+            Journal(directory).write("restore", **about, **by, game=game, name=name, why=why)
     many = len(putting.put_back) + len(putting.there)
     out.say(f"{many} {'game is' if many == 1 else 'games are'} back, as of {found.at}.")
+    if not is_known:
+        out.say("Who has made this backup was not checked.", style="bold")
     for loss in lost:
         out.say(f"{loss.sentence} The backup is older than that; it is held.", style="bold")
     if untold:
@@ -301,6 +334,7 @@ def restore(
             "games": sorted([*putting.put_back, *putting.there]),
             "at": found.at,
             "sha256": digest,
+            "signer_is_known": is_known,
             "held": [loss.game for loss in lost],
             "damaged": [one.game for one in putting.put_back.values() if one.damaged],
         }
@@ -317,7 +351,7 @@ def _directory(data: str, store: str) -> Path | None:
 def _key(read: Callable[[], Any]) -> Any:
     try:
         return read()
-    except saving.BadKey as error:
+    except BadKey as error:
         raise usage(str(error)) from error
 
 

@@ -39,7 +39,7 @@ def key(data: Data = "", store: StoreUrl = "", queue: QueueUrl = "", json: Json 
     with place(data, store, queue, may_begin=True) as here:
         found = here.desk.key()
     out.say(found.text())
-    out.document({"name": found.name, "key": found.text()})
+    out.document({"name": found.name, "key": found.text(), "fingerprint": found.fingerprint})
 
 
 def checkpoint(

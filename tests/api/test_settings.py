@@ -18,7 +18,7 @@ from worker.settings import DEFAULT_RULES, LEVELS, SETTINGS, BadSetting, Setting
 
 ROOT = Path(__file__).parents[2]
 CANARY = "hunter2canary"
-ANYTHING = {"ROOKERY_DATA", "ROOKERY_DEBUG", "ROOKERY_TIED", "ROOKERY_BACKUP_TO"}
+ANYTHING = {"ROOKERY_DATA", "ROOKERY_DEBUG", "ROOKERY_TIED"}
 """Settings that take any text; the command that uses one says what is wrong with it."""
 NO_NUMBERS = (
     "x",
@@ -44,6 +44,15 @@ OTHERS = {
     "ROOKERY_STORE_MAY": ("x", "lags,forgets", "LAGS", "1"),
     "ROOKERY_RULES": ("x", "a:b:c", "a.b", ":", "os;system:x", f"{DEFAULT_RULES},"),
     "ROOKERY_LOG": ("verbose", "10", "warning,error", "wärning"),
+    "ROOKERY_BACKUP_TO": (
+        "xyz",
+        CANARY,
+        "AGE-SECRET-KEY-1" + CANARY.upper(),
+        "age1" + "q" * 58,
+        __file__,
+        "/nowhere",
+        "/",
+    ),
     "ROOKERY_METRICS": ("x", "8.8.8.8:9642", "0.0.0.0:9642", "127.0.0.1:x", ":", "http://127.0.0.1:1"),
     "ROOKERY_WORKER_MEMORY_MB": ("x", "-1", "1", "255", "1.5"),
     "ROOKERY_TRUSTED_PROXIES": ("x", "1.2.3", "10.0.0.1/8", "1.2.3.4:80", "localhost", "1.2.3.4 5.6.7.8", "::g"),

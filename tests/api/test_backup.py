@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from api import saving
@@ -268,7 +269,19 @@ def test_a_server_is_backed_up_while_it_runs_and_goes_on_elsewhere(rookery: Rook
     assert "breaks off" in elsewhere.at_once("restore", cut, "--key", key, code=1).err
     assert not elsewhere.data.exists(), "nothing is written for a file that is not whole"
 
-    elsewhere.at_once("restore", file, "--key", key)
+    told = elsewhere.at_once("restore", file, "--key", key, code=1).err
+    assert done["signed_by"] in told and "--signed-by" in told, "nothing here knows who has signed it"
+    stranger = "-".join(["aaaa"] * 5)
+    assert "another than" in elsewhere.at_once("restore", file, "--key", key, "--signed-by", stranger, code=1).err
+    both = ("--signed-by", done["signed_by"], "--trust-unchecked")
+    elsewhere.at_once("restore", file, "--key", key, *both, code=2)
+    elsewhere.at_once("restore", file, "--key", key, "--signed-by", "nobody", code=2)
+    assert not elsewhere.data.exists(), "nothing is written for a file that may be anybody's"
+
+    assert done["signed_by"] == rookery.at_once("key", "--json").json["fingerprint"]
+    elsewhere.at_once("restore", file, "--key", key, "--signed-by", done["signed_by"])
+    (restored,) = Journal(elsewhere.data).notes()
+    assert restored.about["signer_is_known"] and restored.about["signed_by"] == done["signed_by"]
     assert elsewhere.at_once("checkpoint", "winter").out == before, "the signing key is the same"
     elsewhere.at_once("verify", "winter")
     elsewhere.at_once("doctor")
@@ -297,12 +310,53 @@ def test_a_store_with_games_of_its_own_takes_single_games_only(rookery: Rookery,
     assert file.stat().st_mode & 0o777 == 0o600
     other = Rookery(tmp_path / "other")
     other.at_once("new", "--players", "3", "--game", "summer")
-    assert "new directory" in other.at_once("restore", file, code=2).err
-    assert "not empty" in other.at_once("restore", file, "--keep-keys", code=2).err
+    assert "is another" in other.at_once("restore", file, code=1).err
+    assert "is another" in other.at_once("restore", file, "--trust-unchecked", code=1).err
+    by = ("--signed-by", rookery.at_once("key", "--json").json["fingerprint"])
+    assert "new directory" in other.at_once("restore", file, *by, code=2).err
+    assert "not empty" in other.at_once("restore", file, *by, "--keep-keys", code=2).err
     own = (other.data / "signing.key").read_text()
-    other.at_once("restore", file, "--game", "winter")
+    other.at_once("restore", file, *by, "--game", "winter")
     assert {one["game"] for one in other.at_once("games", "--json").json["games"]} == {"summer", "winter"}
     assert (other.data / "signing.key").read_text() == own
+
+
+def test_a_backup_without_a_signature_is_put_back_on_an_explicit_word_only(
+    rookery: Rookery, source: Store, servers: tuple[Embedded, Embedded], tmp_path: Path
+) -> None:
+    """One of the time before there were signatures, and one of a store without a data directory."""
+    _filled(source)
+    new, old = tmp_path / "new.backup", tmp_path / "old.backup"
+    at = ("--store", servers[0].store_url, "--data", "")
+    assert "Not signed" in rookery.at_once("backup", new, "--unencrypted", *at).out
+    _write_as_before(new, old)
+    for file in (new, old):
+        there = Rookery(tmp_path / f"from-{file.stem}")
+        assert "not signed" in there.at_once("restore", file, code=1).err
+        by = ("--signed-by", "-".join(["aaaa"] * 5))
+        assert "not signed" in there.at_once("restore", file, *by, code=1).err
+        assert not there.data.exists()
+        assert "was not checked" in there.at_once("restore", file, "--trust-unchecked").out
+        (restored,) = Journal(there.data).notes()
+        assert restored.about["signer_is_known"] is False and restored.about["signed_by"] is None
+
+
+def _write_as_before(file: Path, old: Path) -> None:
+    """A backup in the form that it had before there were signatures."""
+    frames: list[dict[str, Any]] = []
+    raw, covered = file.read_bytes(), b""
+    while raw:
+        size = 4 + int.from_bytes(raw[:4], "big")
+        frames.append(msgspec.msgpack.decode(raw[4:size]))
+        raw = raw[size:]
+    del frames[0]["signer"], frames[-1]["note"]
+    frames[0]["format"] = "rookery-backup/1"
+    for frame in frames:
+        if frame["type"] == "end":
+            frame["sha256"] = hashlib.sha256(covered).hexdigest()
+        body = msgspec.msgpack.encode(frame)
+        covered += len(body).to_bytes(4, "big") + body
+    old.write_bytes(covered)
 
 
 def test_a_damaged_game_is_named_among_the_others_and_has_a_copy_put_beside_it(

@@ -10,6 +10,7 @@ submissions, the digests and the positions are checked, and the report says wher
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -378,6 +379,9 @@ def verify_store(
         disagreement = Disagreement(wrong.seq, wrong.what, wrong.detail, wrong.place)
     except RecordDamaged as damage:
         disagreement = Disagreement(damage.seq, "record", damage.why, "game")
+    if disagreement is not None:
+        with suppress(RecordError):  # what is told here is the first that was found; what is damaged stops the game
+            store.check(game)
     return verifier.report(disagreement)
 
 

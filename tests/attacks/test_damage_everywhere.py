@@ -10,13 +10,17 @@ from typing import Any
 import fakeredis
 import msgspec
 import pytest
+import typer.main
 
 from api.app import GROUPS, create_app
+from api.cli import app as cli
+from api.cli import place as places
 from api.desk import Desk
 from api.doctor import of_games
 from api.openapi import operations
 from api.routes import arbiter
 from api.tokens import Tokens
+from events.embedded import Embedded
 from events.envelope import number_of, submission
 from events.errors import KeptDamaged, RecordDamaged
 from events.export import import_game
@@ -24,11 +28,13 @@ from events.losses import compare, head_of
 from events.store import Store
 from tests.api.asgi import Answer, Client
 from tests.api.serving import OPERATOR, SIGNER
-from tests.api.test_cli import Rookery
+from tests.api.test_cli import Result, Rookery
 from tests.attacks.test_damaged_records import HURT, JUDGE, LINES
 
 SENT = 4
 """The submission that is damaged, ruled on by the entry of this number."""
+
+ENTRIES = sum(line.startswith(b'{"line":"entry"') for line in LINES)
 
 Damage = Callable[[Store, str], object]
 
@@ -279,3 +285,180 @@ def test_a_file_of_the_server_that_cannot_be_read_is_a_finding_among_others(tmp_
         problems = [one for one in checks if one["level"] == "problem"]
         assert all(name in one["says"] for one in problems), problems
         assert "1 game in the store." in [one["says"] for one in checks]
+
+
+# The command line
+
+
+class Console(Rookery):
+    """Commands on a data directory of their own, whose store runs all the while; each is told with its exit code."""
+
+    code = 0
+
+    def run(self, *arguments: str, letter: str = "") -> tuple[int, Result]:
+        for file in self.data.glob("heads.sqlite*"):
+            file.unlink()  # what a game was before it was put back is nobody's loss
+        result = self.at_once(*arguments, letter=letter)
+        return self.code, result
+
+    def _checked(  # type: ignore[override]  # an instance knows its last exit code
+        self, arguments: tuple[str | Path, ...], found: int, code: int, result: Result
+    ) -> Result:
+        self.code = found
+        assert "Traceback" not in result.err
+        said = [one for one in result.err.strip().splitlines() if not one.startswith("{")]  # what is logged
+        assert found in (0, 1, 2, 3, 4) and len(said) <= bool(found), (arguments, found, result.err)
+        return result
+
+
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "show": ("show", "G"),
+    "log": ("log", "G"),
+    "replay": ("replay", "G"),
+    "verify": ("verify", "G"),
+    "export": ("export", "G", "FILE", "--why", "looking"),
+    "export --bundle": ("export", "G", "FILE", "--why", "looking", "--bundle"),
+    "export --format": ("export", "G", "FILE", "--format", "log"),
+    "why": ("why", "G", "3"),
+    "appeal": ("appeal", "G", "3", "--statement", "because", "--seat", "alice"),
+    "plan": ("plan", "G", "1", "--why", "looking"),
+    "rewind": ("rewind", "G", "1", "--version", str(ENTRIES), "--reason", "because"),
+    "correct": ("correct", "G", "--state", '{"fact": "PowerChanged", "house": "stark", "by": 1}'),
+    "amend": ("amend", "G", "--reason", "because", "--yes"),
+    "arbiter": ("arbiter", "G", "umpire"),
+    "perspective": ("perspective", "G", "stark", "--why", "looking"),
+    "secrets": ("secrets", "G"),
+    "charter": ("charter", "G"),
+    "checkpoint": ("checkpoint", "G"),
+    "checkpoints": ("checkpoints", "G"),
+    "contribute": ("contribute", "G", "--seat", "alice"),
+    "fork": ("fork", "G", "--why", "looking"),
+    "diff": ("diff", "G", "--engine", "/nowhere"),
+    "token": ("token", "G", "alice"),
+    "deadline": ("deadline", "G", "stark"),
+    "submit": ("submit", "-", "--game", "G", "--seat", "alice"),
+    "unpark": ("unpark", "G"),
+    "accept-loss": ("accept-loss", "G", "--why", "because"),
+    "opinion give": ("opinion", "give", "G", "1", "declined", "--text", "because"),
+    "opinion export": ("opinion", "export", "G", "1", "FILE"),
+}
+ALL_GAMES = {"games", "doctor", "backup"}
+"""Commands on all games at once: see the test of their own."""
+OTHERS = {
+    *("up", "worker"),  # a worker that meets damage: see test_damaged_records
+    *("backup-key", "new", "key", "sample", "rules", "trace", "cases run", "cases serve"),
+    *("shared new", "shared close", "shared show", "restore", "import"),  # a file that is damaged: see forged records
+}
+"""Commands that read no game that is there."""
+
+
+CODES = {
+    "contribute": 2,
+    "diff": 2,
+    "opinion export": 2,
+    "deadline": 3,
+    "submit": 3,
+    "accept-loss": 3,
+    "opinion give": 3,
+}
+"""How commands end that do not end with 0 on a game that is whole."""
+WAITING = {"appeal", "rewind", "amend", "fork", "deadline", "submit", "opinion give"}
+"""What is taken in and waits for a ruling, where a worker meets the damage: 4."""
+NO_ENTRY = {"accept-loss", "checkpoint", "checkpoints", "unpark"}
+CONSOLE_MEETS: dict[str, set[str]] = {
+    "entry": set(COMMANDS) - NO_ENTRY,
+    "description": set(COMMANDS),
+    "submission": {"amend", "diff", "export", "export --bundle", "verify"},
+    "cursor": {"verify"},
+}
+"""Which commands meet what is damaged, and end with 1; the others end as on a game that is whole."""
+
+
+@pytest.fixture(scope="module")
+def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Console, Store, dict[str, dict[bytes, bytes]]]]:
+    console = Console(tmp_path_factory.mktemp("console") / "data")
+    with Embedded(console.data) as servers, pytest.MonkeyPatch.context() as patch:
+        store = Store.connect(servers.store_url)
+        kept: dict[str, dict[bytes, bytes]] = {}
+        for game in ("whole", *DAMAGES):
+            import_game(store, LINES, game)
+            if game in DAMAGES:
+                DAMAGES[game][1](store, game)
+            names = store.client.keys(store.key(game, "*"))
+            kept[game] = {name: store.client.dump(name) for name in names}
+        patch.setattr(places, "_own_or_find", lambda directory: servers)
+        with pytest.MonkeyPatch.context() as lasting:
+            lasting.setattr(servers, "stop", lambda: None)
+            yield console, store, kept
+        store.client.close()
+
+
+def _put_back(store: Store, game: str, kept: dict[bytes, bytes]) -> None:
+    names = store.client.keys(store.key(game, "*"))
+    if names:
+        store.client.delete(*names)
+    for name, dump in kept.items():
+        store.client.restore(name, 0, dump)
+
+
+def _leaves(commands: Any, before: str = "") -> set[str]:
+    found = set()
+    for name, one in commands.items():
+        inner = getattr(one, "commands", None)
+        found |= _leaves(inner, f"{before}{name} ") if inner else {f"{before}{name}"}
+    return found
+
+
+def test_every_command_is_listed() -> None:
+    commands = getattr(typer.main.get_command(cli), "commands")  # noqa: B009 - a group of click
+    tried = {name.partition(" --")[0] for name in COMMANDS}
+    assert _leaves(commands) == tried | ALL_GAMES | OTHERS
+    assert not tried & OTHERS and not ALL_GAMES & (tried | OTHERS)
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("damage", [*CONSOLE_MEETS, "missing", "snapshot"])
+def test_every_command_over_every_damage(console: Any, tmp_path: Path, damage: str) -> None:
+    run, store, kept = console
+    where = DAMAGES[damage][0]
+    said = f"Entry {where['entry']}" if "entry" in where else where.get("kept", "")
+    if damage in CONSOLE_MEETS:
+        commands, met = set(COMMANDS), CONSOLE_MEETS[damage]
+    else:
+        commands = {"show", "verify", "export", "submit"}  # met as an entry is, or as nothing is
+        met = commands if where else set()
+    for name in sorted(commands):
+        _put_back(store, damage, kept[damage])
+        file = tmp_path / name.replace(" ", "")
+        asked = [{"G": damage, "FILE": str(file)}.get(one, one) for one in COMMANDS[name]]
+        code, result = run.run(*asked, letter="stark: orders winterfell march\n")
+        if name in met:
+            assert code == 1 and said in result.err, (name, code, result.err)
+            assert not list(tmp_path.iterdir()), name
+        else:
+            due = 4 if damage == "cursor" and name in WAITING else CODES.get(name, 0)
+            assert code == due, (name, code, result.err)
+        if name in met or (damage == "cursor" and name in WAITING):
+            assert store.client.hexists(store.key(damage, "game"), "parked"), name
+        for left in tmp_path.iterdir():
+            left.unlink()
+
+
+@pytest.mark.server
+def test_one_damaged_game_hides_no_other(console: Any, tmp_path: Path) -> None:
+    run, store, kept = console
+    for game, one in kept.items():
+        _put_back(store, game, one)
+    code, result = run.run("games", "--json")
+    assert code == 0
+    assert {one["game"]: bool(one["damaged"]) for one in result.json["games"] if one["game"] in kept} == {
+        game: game in ("entry", "missing", "description", "cursor") for game in kept
+    }
+    code, result = run.run("backup", str(tmp_path / "all"), "--unencrypted", "--json")
+    assert code == 0 and set(result.json["games"]) >= set(kept)
+    assert {one.partition(":")[0] for one in result.json["damaged"]} >= {"entry", "missing"}
+    code, result = run.run("doctor", "--json")
+    told = [one["says"] for one in result.json["checks"] if one["name"] == "games"]
+    assert code == 1 and told[-1] == f"{len(store.games())} games in the store."
+    assert [one.split()[1] for one in told[:-1]] == sorted(("entry", "missing", "description", "cursor"))
+    assert all("is damaged. " in one for one in told[:-1]), told

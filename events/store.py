@@ -624,10 +624,13 @@ class Store:
     def cursor(self, game: str) -> int:
         """The number of the newest submission that is ruled on."""
         with self.reading(game, "the cursor"):
-            number = _number_in(self._of_game(game, "cursor")[0] or b"0")
-            if number is None:
-                raise KeptDamaged("the cursor")
-            return number
+            return self._cursor(game)
+
+    def _cursor(self, game: str) -> int:
+        number = _number_in(self._of_game(game, "cursor")[0] or b"0")
+        if number is None:
+            raise KeptDamaged("the cursor")
+        return number
 
     def unruled_tail(self, game: str) -> int:
         """How many submissions wait for a ruling."""
@@ -960,7 +963,7 @@ class Store:
             return True
         # What nobody can read, and a cursor beyond the inbox, is for a worker to meet, and stops this game only.
         try:
-            return self.cursor(game) == self._last(game, "inbox")
+            return self._cursor(game) == self._last(game, "inbox")
         except KeptDamaged:
             return False
 

@@ -19,8 +19,8 @@ from typing import Self
 
 import msgspec
 
-from domain.thrones.cases import Case, CaseError
-from domain.thrones.interchange.case_protocol import (
+from api.games.thrones.cases.cases import Case, CaseError
+from api.games.thrones.cases.protocol import (
     AnyReply,
     AnyRequest,
     Broken,

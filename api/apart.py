@@ -31,8 +31,8 @@ from api.tokens import Tokens
 from domain.kernel.arbiter import Correct, Rewind
 from domain.kernel.refusal import Refusal
 from domain.kernel.ruleset import EndlessRuling
+from domain.thrones.language.start import Gather, Start
 from domain.thrones.ruleset import THRONES
-from domain.thrones.start import Gather, Start
 from events.errors import KeptDamaged, RecordDamaged, StoreAway, StoreRefuses
 from events.store import Store
 from worker.budget import PATIENCE, limit_memory, limit_processor

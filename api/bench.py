@@ -16,6 +16,10 @@ import msgspec
 
 from api.apart import AskedCorrection, AskedRewind
 from api.desk import Desk, LogEntry, NotAllowed
+from api.games.thrones.cases.cases import Case
+from api.games.thrones.cases.opinions import as_case
+from api.games.thrones.diagram import board, not_begun
+from api.games.thrones.sentences import Prose
 from api.tokens import ORGANISER, Caller
 from domain.kernel.arbiter import (
     Act,
@@ -43,18 +47,14 @@ from domain.kernel.facts import AnswerSealed, AnswersOpened, DraftKept, Fact
 from domain.kernel.refusal import Refusal
 from domain.kernel.rewinding import struck_corrections
 from domain.kernel.ruleset import Ruling
-from domain.thrones import facts as f
-from domain.thrones.cases import Case
-from domain.thrones.charter import Charter
-from domain.thrones.diagram import board, not_begun
-from domain.thrones.editions.composed import edition_of
+from domain.thrones.language import facts as f
+from domain.thrones.language.state import Hidden, State
+from domain.thrones.language.view import View, view
 from domain.thrones.notation import format_answer
-from domain.thrones.opinions import as_case
-from domain.thrones.prose import Prose
+from domain.thrones.review.taking_back import Exposed, Offered, OfferedCorrection, plan
 from domain.thrones.ruleset import THRONES
-from domain.thrones.state import Hidden, State
-from domain.thrones.taking_back import Exposed, Offered, OfferedCorrection, plan
-from domain.thrones.view import View, view
+from domain.thrones.tables.charter import Charter
+from domain.thrones.tables.editions.composed import edition_of
 from events import codec
 from events.envelope import Receipt, Refused, Stored, encode
 from events.past import Record

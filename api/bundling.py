@@ -7,16 +7,16 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from api.desk import Desk, LogEntry, readable
+from api.games.thrones import diagram
+from api.games.thrones.refusals import explain
+from api.games.thrones.sentences import NAMES, Prose
 from domain.kernel.printing import printable
-from domain.thrones import diagram
-from domain.thrones.edition import Edition
-from domain.thrones.editions.composed import edition_of
-from domain.thrones.facts import GameCreated, GameDrawn, GameWon, GatheringBegan, RoundBegan
-from domain.thrones.prose import Prose
-from domain.thrones.refusals import explain
-from domain.thrones.ruleset import NAMES, THRONES
-from domain.thrones.state import State
-from domain.thrones.view import view
+from domain.thrones.language.facts import GameCreated, GameDrawn, GameWon, GatheringBegan, RoundBegan
+from domain.thrones.language.state import State
+from domain.thrones.language.view import view
+from domain.thrones.ruleset import THRONES
+from domain.thrones.tables.edition import Edition
+from domain.thrones.tables.editions.composed import edition_of
 from events import codec
 from events.bundle import CHECKPOINTS, FORMAT, LEDGER, MANIFEST, NOTE, Manifest, hashes, manifest_line, pack
 from events.chain import Chain

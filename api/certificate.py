@@ -16,19 +16,19 @@ from typing import Any
 import msgspec
 
 from api.desk import Desk, LogEntry, NoSuchVersion, StruckOut
+from api.games.thrones.refusals import explain
+from api.games.thrones.rulebook import Rule, parse_rules
+from api.games.thrones.sentences import Prose
 from api.provenance import CardDrawn, cards_drawn, lines_of, occasion_of, seed_of
 from api.tokens import Caller
 from domain.kernel.chance import commitment
 from domain.kernel.facts import Answered, AnswerSealed, Fact, SeedOpened
 from domain.kernel.printing import one_line, printable
-from domain.thrones import facts as f
-from domain.thrones.charter import Charter
-from domain.thrones.charters import BOOKS, in_one_line
+from domain.thrones.language import facts as f
+from domain.thrones.language.state import State
 from domain.thrones.notation import format_answer
-from domain.thrones.prose import Prose
-from domain.thrones.refusals import explain
-from domain.thrones.rulebook import Rule, parse_rules
-from domain.thrones.state import State
+from domain.thrones.tables.charter import Charter
+from domain.thrones.tables.charters import BOOKS, in_one_line
 from events import codec
 from events.envelope import Accepted, Refused, Stored
 

@@ -19,6 +19,8 @@ import msgspec
 import redis
 
 from api.apart import Apart, AskedStart
+from api.games.thrones import diagram
+from api.games.thrones.sentences import Prose
 from api.quota import MOST_FORKS
 from api.tokens import ARBITER, ORGANISER, Caller, Tokens
 from domain.kernel.decision import Decision
@@ -26,20 +28,18 @@ from domain.kernel.docket import AppealFiled, AppealRuled, LossAccepted, Origin,
 from domain.kernel.facts import Fact
 from domain.kernel.refusal import Refusal
 from domain.kernel.shared import SharedSeed
-from domain.thrones import diagram
-from domain.thrones.charter import Charter
-from domain.thrones.charters import new_charter
-from domain.thrones.commands import HouseAnswer
-from domain.thrones.disputes import arbitration_of
-from domain.thrones.edition import Edition
-from domain.thrones.editions.composed import edition_of
-from domain.thrones.facts import GatheringBegan, RoundBegan
+from domain.thrones.language.answers import HouseAnswer
+from domain.thrones.language.facts import GatheringBegan, RoundBegan
+from domain.thrones.language.start import Gather, Start
+from domain.thrones.language.state import State
+from domain.thrones.language.view import Owed, View, view
 from domain.thrones.notation import Lexicon, NotationError, lexicon, parse_line, split_letter
-from domain.thrones.prose import Prose
 from domain.thrones.ruleset import THRONES, check_charter
-from domain.thrones.start import Gather, Start
-from domain.thrones.state import State
-from domain.thrones.view import Owed, View, view
+from domain.thrones.tables.arbitration import arbitration_of
+from domain.thrones.tables.charter import Charter
+from domain.thrones.tables.charters import new_charter
+from domain.thrones.tables.edition import Edition
+from domain.thrones.tables.editions.composed import edition_of
 from events import codec
 from events.envelope import (
     GENESIS,

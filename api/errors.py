@@ -17,14 +17,13 @@ from starlette.responses import Response
 from api.apart import BeyondBudget, BrokeOff
 from api.bench import PlanOutOfDate
 from api.desk import NoSuchVersion, NotAllowed, NotAMoment, Unsigned
+from api.games.thrones.refusals import explain
+from api.games.thrones.sentences import NAMES, Prose
 from api.quota import TooManyForks
 from api.wire import PROBLEM, Problem, Question, to_bytes
 from domain.kernel.bounds import in_brief
 from domain.kernel.refusal import Refusal
 from domain.thrones.notation import NotationError
-from domain.thrones.prose import Prose
-from domain.thrones.refusals import explain
-from domain.thrones.ruleset import NAMES
 from events.envelope import Refused
 from events.errors import (
     BadCommand,

@@ -14,8 +14,8 @@ import msgspec
 from api.desk import Desk
 from api.letters import Await, Letter, Sent
 from api.tokens import Caller
-from domain.thrones.charters import houses_of
-from domain.thrones.state import State
+from domain.thrones.language.state import State
+from domain.thrones.tables.charters import houses_of
 from events.errors import GameExists
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "six-players.letter"

@@ -15,9 +15,9 @@ from api.quota import Quota
 from api.tokens import ORGANISER, Caller
 from domain.kernel.docket import Origin
 from domain.kernel.refusal import Refusal
-from domain.thrones.forking import Memory, start_of_fork
-from domain.thrones.start import Start
-from domain.thrones.state import State
+from domain.thrones.language.start import Start
+from domain.thrones.language.state import State
+from domain.thrones.review.forking import Memory, start_of_fork
 from events.envelope import Receipt
 from events.errors import GameExists
 from events.ruling import Line

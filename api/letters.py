@@ -12,15 +12,15 @@ from typing import Any
 import msgspec
 
 from api.desk import Desk, LogEntry
+from api.games.thrones.refusals import explain
+from api.games.thrones.sentences import Prose
 from api.tokens import Caller
 from domain.kernel.refusal import Refusal
-from domain.thrones.commands import HouseAnswer
-from domain.thrones.editions.composed import edition_of
+from domain.thrones.language.answers import HouseAnswer
+from domain.thrones.language.state import State
 from domain.thrones.notation import Line, NotationError, format_answer, house_in_header, parse_line, split_letter
-from domain.thrones.prose import Prose
-from domain.thrones.refusals import explain
 from domain.thrones.ruleset import THRONES
-from domain.thrones.state import State
+from domain.thrones.tables.editions.composed import edition_of
 from events.envelope import Receipt, Refused, Stored, encode
 from events.errors import BadCommand
 

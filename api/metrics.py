@@ -24,8 +24,8 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.registry import Collector
 
 from api.desk import Desk
+from api.games.thrones.refusals import SENTENCES
 from api.readiness import Limits, Readiness, readiness
-from domain.thrones.refusals import SENTENCES
 from events.durability import Keeps, ask
 from events.errors import RecordError
 from events.health import Trouble

@@ -14,7 +14,7 @@ from fastapi import APIRouter
 from fastapi.routing import APIRoute
 
 from api.wire import JSON, NAMED, PROBLEM, Problem
-from domain.thrones.behaviour import ENGINE
+from domain.thrones.tables.behaviour import ENGINE
 
 _PARAMETER = re.compile(r"{(\w+)(?::\w+)?}")
 

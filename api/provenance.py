@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 
 from api.desk import Desk
+from api.games.thrones.sentences import Prose
 from domain.kernel.chance import commitment, shuffled
 from domain.kernel.docket import Docket, Rewound
-from domain.thrones import facts as f
-from domain.thrones.prose import Prose
+from domain.thrones.language import facts as f
 from events import codec
 from events.envelope import Stored
 

@@ -13,9 +13,9 @@ import msgspec
 from api.bundling import LOG, boards_of, charter_of, log_of
 from domain.kernel.docket import Origin
 from domain.kernel.printing import one_line
-from domain.thrones.draws import Drawn, Draws, PublicDraws
-from domain.thrones.editions.composed import edition_of
+from domain.thrones.review.draws import Drawn, Draws, PublicDraws
 from domain.thrones.ruleset import THRONES
+from domain.thrones.tables.editions.composed import edition_of
 from events import codec
 from events.bundle import MANIFEST, NOTE, Bundle, is_bundle, manifest_line, unpack
 from events.chain import Chain

@@ -11,8 +11,8 @@ import msgspec
 from api.desk import Desk
 from domain.kernel.chance import commitment
 from domain.kernel.shared import Stage
+from domain.thrones.language.state import State
 from domain.thrones.ruleset import THRONES
-from domain.thrones.state import State
 from events.shared import SharedRecord, SharedSeeds
 
 

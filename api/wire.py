@@ -15,18 +15,18 @@ from domain.kernel.commands import Command, StateDraws
 from domain.kernel.docket import Origin
 from domain.kernel.facts import Awaited
 from domain.kernel.joint import CloseShares
-from domain.thrones import options as o
-from domain.thrones.charter import Arbitration, Charter
-from domain.thrones.charters import SECOND
-from domain.thrones.commands import AnyAnswer
-from domain.thrones.doubt import Held
-from domain.thrones.march_options import Marches
+from domain.thrones.language.answers import AnyAnswer
+from domain.thrones.language.state import Hidden, Standing, State
+from domain.thrones.language.view import Owed, Own
 from domain.thrones.notation import format_answer
-from domain.thrones.procedures.mustering import MusterOptions
-from domain.thrones.procedures.wildling_assault import UnitsOfWorth
+from domain.thrones.review.doubt import Held
+from domain.thrones.rules import options as o
+from domain.thrones.rules.action.march_options import Marches
+from domain.thrones.rules.westeros.mustering import MusterOptions
+from domain.thrones.rules.wildlings.assault import UnitsOfWorth
 from domain.thrones.ruleset import THRONES
-from domain.thrones.state import Hidden, Standing, State
-from domain.thrones.view import Owed, Own
+from domain.thrones.tables.charter import Arbitration, Charter
+from domain.thrones.tables.charters import SECOND
 from events.envelope import Accepted, Part, Refused, SealedFact, Stored, encode
 from events.store import Kept
 

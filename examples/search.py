@@ -22,17 +22,17 @@ import msgspec
 
 from domain.kernel.decision import Decision, Pick
 from domain.kernel.facts import Answered, Fact
-from domain.thrones import commands as c
-from domain.thrones import facts as f
 from domain.thrones.bots import TEMPERAMENTS, Bot
-from domain.thrones.charter import Charter
-from domain.thrones.editions.second import SECOND_EDITION
-from domain.thrones.march_options import Marches
+from domain.thrones.language import answers as c
+from domain.thrones.language import facts as f
+from domain.thrones.language.pieces import TRACKS, size, unit_type
+from domain.thrones.language.start import Start
+from domain.thrones.language.state import State
 from domain.thrones.notation import format_answer, lexicon, parse
-from domain.thrones.pieces import TRACKS, size, unit_type
+from domain.thrones.rules.action.march_options import Marches
 from domain.thrones.ruleset import THRONES
-from domain.thrones.start import Start
-from domain.thrones.state import State
+from domain.thrones.tables.charter import Charter
+from domain.thrones.tables.editions.second import SECOND_EDITION
 
 GAME = 13
 """The number of the game in the file, the best of the first 130: change it together with the file, by ``--write``."""

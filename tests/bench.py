@@ -17,9 +17,9 @@ from api.tokens import Tokens
 from domain.kernel.bots import any_answer
 from domain.kernel.commands import Command
 from domain.kernel.facts import Fact
-from domain.thrones.charter import Charter
+from domain.thrones.language.start import Start
 from domain.thrones.ruleset import EDITIONS, THRONES
-from domain.thrones.start import Start
+from domain.thrones.tables.charter import Charter
 from events.embedded import Embedded
 from events.envelope import submission
 from events.store import Store

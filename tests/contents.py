@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 
-from domain.thrones.cases import Case, decode_case
+from api.games.thrones.cases.cases import Case, decode_case
 
 ROOT = Path(__file__).parents[1]
 CASES = ROOT / "tests" / "cases"

@@ -12,8 +12,8 @@ import sys
 import traceback
 from collections import Counter
 
-from tests.domain.games import spec, spec_of_variations
-from tests.domain.properties import Reached, check_game
+from tests.domain.thrones.games import spec, spec_of_variations
+from tests.domain.thrones.properties import Reached, check_game
 
 
 def main() -> int:

@@ -13,7 +13,7 @@ import typer
 from api.cli import arbiter, cases, charters, diff, fork, operating, play, proof, read, record, server, shared, tools
 from api.cli.common import BUG, INTERRUPTED, USAGE, Failure, Out, failure
 from domain.kernel.printing import printable
-from domain.thrones.behaviour import ENGINE
+from domain.thrones.tables.behaviour import ENGINE
 from worker import log
 from worker.settings import BadSetting, check, setting
 

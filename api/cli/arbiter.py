@@ -32,14 +32,14 @@ from api.cli.diff import tell_radius
 from api.cli.place import Place, place
 from api.cli.play import told
 from api.engines import compare
+from api.games.thrones.refusals import explain
+from api.games.thrones.sentences import Prose, part_in_words
 from api.tokens import ORGANISER, Caller
 from domain.kernel.arbiter import Amend, Correct, Rewind, RuleOnAppeal
 from domain.kernel.docket import LOST
 from domain.kernel.printing import one_line, printable_json
-from domain.thrones.prose import Prose, part_in_words
-from domain.thrones.refusals import explain
+from domain.thrones.language.state import State
 from domain.thrones.ruleset import THRONES
-from domain.thrones.state import State
 from events.envelope import Receipt, Refused
 from events.export import export_game
 

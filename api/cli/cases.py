@@ -13,10 +13,10 @@ import typer
 
 from api.adjudicators import Adjudicator, Limits, NoAdjudicator, score_cases
 from api.cli.common import DISAGREES, Json, Out, plain, usage
+from api.games.thrones.cases.adjudicator import CaseAdjudicator
+from api.games.thrones.cases.cases import Case, CaseError, CaseReport, decode_case, run_case
+from api.games.thrones.cases.protocol import Score
 from domain.kernel.refusal import Refusal
-from domain.thrones.cases import Case, CaseError, CaseReport, decode_case, run_case
-from domain.thrones.interchange.case_adjudicator import CaseAdjudicator
-from domain.thrones.interchange.case_protocol import Score
 
 ROOT = Path(__file__).parents[2]
 CASES = ROOT / "tests" / "cases"

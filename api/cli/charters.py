@@ -23,8 +23,8 @@ from api.cli.common import (
 )
 from api.cli.place import place
 from api.cli.play import ordered
-from domain.thrones.charter import Charter
-from domain.thrones.charters import SECOND, catalogue, explain_charter
+from domain.thrones.tables.charter import Charter
+from domain.thrones.tables.charters import SECOND, catalogue, explain_charter
 
 
 def charter(

@@ -17,15 +17,15 @@ from rich.text import Text
 
 from api.bench import PlanOutOfDate
 from api.desk import NoSuchVersion, NotAllowed, NotAMoment, Unsigned
+from api.games.thrones.refusals import explain
+from api.games.thrones.sentences import NAMES
 from api.quota import TooManyForks
 from api.saving import NotTrusted
 from api.serve import BadAddress, PortTaken
 from domain.kernel.printing import one_line, printable, printable_json
 from domain.kernel.refusal import Refusal
 from domain.thrones.notation import NotationError
-from domain.thrones.refusals import explain
-from domain.thrones.ruleset import NAMES
-from domain.thrones.variations import PRESETS
+from domain.thrones.tables.variations import PRESETS
 from events.backup import BackupChanged, BackupDamaged
 from events.bundle import BundleDamaged
 from events.durability import StoreForgets

@@ -9,10 +9,10 @@ import typer
 from api.cli.common import Data, GameId, Json, Out, QueueUrl, SeatName, StoreUrl, TokenText, usage
 from api.cli.place import Place, place
 from api.forking import fork as make
+from api.games.thrones.sentences import Prose
 from api.quota import MOST_FORKS
 from api.tokens import ORGANISER
 from domain.kernel.refusal import Refusal
-from domain.thrones.prose import Prose
 from events.envelope import Refused
 
 

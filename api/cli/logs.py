@@ -12,20 +12,20 @@ import msgspec
 
 from api.cli.common import DISAGREES, Failure, Out, plain, usage
 from api.cli.place import Place
+from api.games.thrones.following.charter import settings_of
+from api.games.thrones.following.importer import Imported, figures, import_log
+from api.games.thrones.following.prose import told
+from api.games.thrones.following.replay import Ruled
+from api.games.thrones.logs.from_facts import Ruled as Told
+from api.games.thrones.logs.from_facts import to_log
+from api.games.thrones.logs.reader import read
+from api.games.thrones.logs.writer import write
 from domain.kernel.arbiter import Correct
 from domain.kernel.decision import Answer
-from domain.thrones.charter import Charter
-from domain.thrones.interchange.following.charter import settings_of
-from domain.thrones.interchange.following.importer import Imported, figures, import_log
-from domain.thrones.interchange.following.prose import told
-from domain.thrones.interchange.following.replay import Ruled
-from domain.thrones.interchange.logs.from_facts import Ruled as Told
-from domain.thrones.interchange.logs.from_facts import to_log
-from domain.thrones.interchange.logs.reader import read
-from domain.thrones.interchange.logs.writer import write
+from domain.thrones.language.start import Start
+from domain.thrones.language.state import State
 from domain.thrones.ruleset import THRONES
-from domain.thrones.start import Start
-from domain.thrones.state import State
+from domain.thrones.tables.charter import Charter
 from events.envelope import Submission, submission
 
 NO_TIME = "1970-01-01T00:00"

@@ -22,7 +22,7 @@ from api.serve import running
 from api.sharing import adopt
 from api.tokens import Caller
 from domain.kernel.arbiter import AcceptLoss, ReadSecrets
-from domain.thrones.state import State
+from domain.thrones.language.state import State
 from events import codec, heads, losses
 from events.backup import Done, Restore
 from events.backup import backup as frames

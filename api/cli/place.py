@@ -17,8 +17,8 @@ from api.cli.common import AWAY, REFUSED, Failure, usage
 from api.desk import Desk
 from api.serve import running
 from api.tokens import Caller, Tokens, operator_token
+from domain.thrones.language.state import State
 from domain.thrones.ruleset import THRONES
-from domain.thrones.state import State
 from events.embedded import DirectoryInUse, Embedded, data_directory, find
 from events.envelope import Receipt, Stored
 from events.errors import StoreAway

@@ -31,17 +31,17 @@ from api.cli.common import (
 )
 from api.cli.place import Place, place
 from api.desk import LogEntry, NotAllowed, lexicon_of
+from api.games.thrones.refusals import explain
+from api.games.thrones.sentences import Prose
 from api.letters import Letter, Sent, Unread
 from api.tokens import ORGANISER
 from domain.kernel.commands import PassDeadline
 from domain.kernel.refusal import Refusal
-from domain.thrones.charter import Charter
-from domain.thrones.charters import SECOND, in_one_line, most_players, new_charter
-from domain.thrones.editions.composed import edition_of
-from domain.thrones.prose import Prose
-from domain.thrones.refusals import explain
+from domain.thrones.language.state import State
 from domain.thrones.ruleset import THRONES
-from domain.thrones.state import State
+from domain.thrones.tables.charter import Charter
+from domain.thrones.tables.charters import SECOND, in_one_line, most_players, new_charter
+from domain.thrones.tables.editions.composed import edition_of
 from events.envelope import Refused, encode, number_of
 from events.errors import RecordDamaged
 from events.store import SUSPICIOUS, awaited

@@ -25,10 +25,10 @@ from api.cli.common import (
 )
 from api.cli.place import place
 from api.desk import NotAllowed
+from api.games.thrones.refusals import explain
+from api.games.thrones.sentences import Prose
 from domain.kernel.joint import CloseShares, CommitShare, OpenShare, share_commitment
-from domain.thrones.prose import Prose
-from domain.thrones.refusals import explain
-from domain.thrones.state import State
+from domain.thrones.language.state import State
 from events.envelope import Refused, encode
 from events.notes import join_notes
 

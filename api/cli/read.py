@@ -12,17 +12,17 @@ from api.cli.common import Data, GameId, Json, Out, QueueUrl, SeatName, StoreUrl
 from api.cli.place import Place, place
 from api.cli.play import told
 from api.desk import NoSuchVersion
+from api.games.thrones.diagram import board, not_begun
+from api.games.thrones.refusals import explain
+from api.games.thrones.sentences import Prose
 from api.tokens import Caller
 from domain.kernel.facts import Fact
 from domain.kernel.printing import one_line
-from domain.thrones.diagram import board, not_begun
-from domain.thrones.game import Game
+from domain.thrones.language.state import State
+from domain.thrones.language.view import Owed, View, view
 from domain.thrones.notation import format_answer
-from domain.thrones.prose import Prose
-from domain.thrones.refusals import explain
+from domain.thrones.rules.game import Game
 from domain.thrones.ruleset import THRONES
-from domain.thrones.state import State
-from domain.thrones.view import Owed, View, view
 from events.chain import Chain
 from events.envelope import Refused
 

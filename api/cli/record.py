@@ -34,7 +34,7 @@ from api.cli.place import place
 from api.importing import take_in
 from api.proving import Proof, prove, prove_file, read_note
 from domain.kernel.printing import counted
-from domain.thrones.state import State
+from domain.thrones.language.state import State
 from events.bundle import is_bundle
 from events.errors import SharedSeedExists
 from events.evidence import Finding, Note

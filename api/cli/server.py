@@ -16,10 +16,10 @@ from api.cli.common import AWAY, Data, Failure, Json, Out, QueueUrl, StoreUrl, u
 from api.cli.play import told
 from api.cli.read import ending, picture
 from api.example import EXAMPLE, Example, NotAnExample, Player, read
+from api.games.thrones.sentences import Prose
 from api.quota import MOST_FORKS
 from api.serve import Server, limits
 from api.tokens import PUBLIC
-from domain.thrones.prose import Prose
 from events.durability import ask, check
 from events.embedded import data_directory, find
 from events.envelope import Receipt, Stored

@@ -31,22 +31,22 @@ from api.cli.common import (
 from api.cli.place import Place, place
 from api.cli.play import ordered, settings
 from api.cli.read import ending, picture
+from api.games.thrones.coverage import Exemption, Row, coverage, missing
+from api.games.thrones.rulebook import parse_rules
+from api.games.thrones.sentences import Prose
+from api.games.thrones.traces.traces import EXPLANATIONS, Difference, Report, replay
 from api.tokens import Caller
 from domain.kernel.commands import Command
 from domain.kernel.decision import Decision
 from domain.thrones.bots import TEMPERAMENTS, Bot
-from domain.thrones.charter import Charter
-from domain.thrones.charters import SECOND, in_one_line
-from domain.thrones.coverage import Exemption, Row, coverage, missing
-from domain.thrones.edition import Edition
-from domain.thrones.editions.composed import edition_of
-from domain.thrones.interchange.traces import EXPLANATIONS, Difference, Report, replay
-from domain.thrones.prose import Prose
-from domain.thrones.rulebook import parse_rules
+from domain.thrones.language.start import Start
+from domain.thrones.language.state import State
+from domain.thrones.language.view import view
 from domain.thrones.ruleset import THRONES
-from domain.thrones.start import Start
-from domain.thrones.state import State
-from domain.thrones.view import view
+from domain.thrones.tables.charter import Charter
+from domain.thrones.tables.charters import SECOND, in_one_line
+from domain.thrones.tables.edition import Edition
+from domain.thrones.tables.editions.composed import edition_of
 from events.envelope import encode
 
 ROOT = Path(__file__).parents[2]

@@ -29,14 +29,14 @@ from api.dependencies import (
 )
 from api.desk import Desk
 from api.errors import Edge, RefusedRuling, refused
+from api.games.thrones.cases.cases import Case
+from api.games.thrones.sentences import Prose
 from api.openapi import AT, IF_NONE_MATCH, KEY, PREFER, Header, describe
 from api.routes.commands import place_of, submitted
 from api.tokens import ARBITER, ORGANISER, Caller
 from domain.kernel.arbiter import Amend, Correct, Rewind, RuleOnAppeal
-from domain.thrones.cases import Case
-from domain.thrones.prose import Prose
+from domain.thrones.language.state import State
 from domain.thrones.ruleset import THRONES
-from domain.thrones.state import State
 from events.envelope import Receipt, Refused, number_of
 from events.limits import MOST_ORDER_BYTES
 

@@ -10,8 +10,8 @@ from api.dependencies import caller_of, desk_of, etag, reading, reading_headers,
 from api.errors import Edge
 from api.openapi import AT, IF_NONE_MATCH, Header, describe
 from domain.kernel.printing import printable
-from domain.thrones.behaviour import ENGINE
-from domain.thrones.charters import Catalogue, Explanation, catalogue, explain_charter
+from domain.thrones.tables.behaviour import ENGINE
+from domain.thrones.tables.charters import Catalogue, Explanation, catalogue, explain_charter
 
 router = APIRouter()
 

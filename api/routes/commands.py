@@ -30,9 +30,9 @@ from api.dependencies import (
 )
 from api.desk import Desk, LogEntry
 from api.errors import Edge, RefusedRuling, refused
+from api.games.thrones.sentences import Prose
 from api.openapi import AT, IF_MATCH, IF_NONE_MATCH, KEY, PREFER, SEEN, describe
 from api.tokens import ORGANISER, Caller
-from domain.thrones.prose import Prose
 from events.envelope import Cause, Receipt, Refused, encode, number_of
 from events.errors import StoreAway
 from events.limits import MOST_LETTER_BYTES

@@ -33,8 +33,8 @@ from api.errors import Edge
 from api.importing import take_in
 from api.openapi import AT, IF_NONE_MATCH, KEY, PREFER, Header, describe
 from api.tokens import ORGANISER
-from domain.thrones.disputes import arbitration_of
-from domain.thrones.state import State
+from domain.thrones.language.state import State
+from domain.thrones.tables.arbitration import arbitration_of
 from events.bundle import BundleDamaged
 from events.errors import FileDamaged, RecordDamaged
 from events.limits import MOST_IMPORTED_BYTES, MOST_START_BYTES

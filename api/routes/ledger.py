@@ -32,7 +32,7 @@ from api.listening import Tally, origin
 from api.openapi import AT, IF_NONE_MATCH, LAST_EVENT, Header, describe
 from api.routes.proof import EVERY_SECRET, SECRETS, SECRETS_OF_ALL, WHY, write_down
 from api.tokens import ARBITER, ORGANISER, Caller
-from domain.thrones.state import State
+from domain.thrones.language.state import State
 from events.errors import StoreAway
 from events.export import export_game
 from events.limits import PAGE_BYTES

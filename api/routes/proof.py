@@ -15,7 +15,7 @@ from api.desk import Desk
 from api.errors import Edge
 from api.openapi import AT, IF_NONE_MATCH, Header, describe
 from api.tokens import ORGANISER, Caller
-from domain.thrones.state import State
+from domain.thrones.language.state import State
 from events.envelope import Receipt, Stored
 
 router = APIRouter()

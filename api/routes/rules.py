@@ -13,7 +13,7 @@ from api.dependencies import answer, desk_of, etag, reading, unchanged
 from api.errors import Edge
 from api.openapi import IF_NONE_MATCH, describe
 from api.readiness import Readiness, readiness
-from domain.thrones.behaviour import ENGINE
+from domain.thrones.tables.behaviour import ENGINE
 
 router = APIRouter()
 health_router = APIRouter()

@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 
 from domain.kernel.decision import Decision, Pick
-from domain.thrones import commands as c
-from domain.thrones.board import Board
-from domain.thrones.march_options import Marches
-from domain.thrones.pieces import OrderToken, size, unit_type
-from domain.thrones.state import State
+from domain.thrones.language import answers as c
+from domain.thrones.language.pieces import OrderToken, size, unit_type
+from domain.thrones.language.state import State
+from domain.thrones.rules.action.march_options import Marches
+from domain.thrones.tables.board import Board
 
 
 class Temperament(msgspec.Struct, frozen=True):

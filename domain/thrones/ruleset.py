@@ -46,33 +46,45 @@ from domain.kernel.ruleset import (
     state_draws,
 )
 from domain.kernel.shared import OpenSharedSeed, SharedSeed, Stage, open_shared_seed
-from domain.thrones.behaviour import ENGINE, pin
-from domain.thrones.charter import AS_PRINTED, Charter
-from domain.thrones.commands import AnyAnswer, HouseAnswer
-from domain.thrones.doubt import Held, answer_of, changed_parts, doubt_after, held, held_by_ruling, in_doubt, value
-from domain.thrones.edition import Edition
-from domain.thrones.editions.composed import compose, edition_of
-from domain.thrones.evolve import EVOLVERS, evolve, redacted
-from domain.thrones.facts import STATABLE, DeckRedrawn, GameCreated, GatheringBegan, HiddenStated, PositionStated
-from domain.thrones.footprint import footprint
-from domain.thrones.forking import on_the_table
-from domain.thrones.game import Game
-from domain.thrones.invariants import problems
-from domain.thrones.known import check_names
-from domain.thrones.pieces import MOST_AREAS
-from domain.thrones.procedures.control import Consequences
-from domain.thrones.procedures.setup import Play
-from domain.thrones.prose import Prose
-from domain.thrones.start import Gather, Start
-from domain.thrones.state import Hidden, State
-from domain.thrones.variations import PRESETS, check_variations
-from domain.thrones.view import view
+from domain.thrones.language.answers import AnyAnswer, HouseAnswer
+from domain.thrones.language.evolve import EVOLVERS, evolve, redacted
+from domain.thrones.language.facts import (
+    STATABLE,
+    DeckRedrawn,
+    GameCreated,
+    GatheringBegan,
+    HiddenStated,
+    PositionStated,
+)
+from domain.thrones.language.known import check_names
+from domain.thrones.language.pieces import MOST_AREAS
+from domain.thrones.language.start import Gather, Start
+from domain.thrones.language.state import Hidden, State
+from domain.thrones.language.view import view
+from domain.thrones.review.doubt import (
+    Held,
+    answer_of,
+    changed_parts,
+    doubt_after,
+    held,
+    held_by_ruling,
+    in_doubt,
+    value,
+)
+from domain.thrones.review.footprint import footprint
+from domain.thrones.review.forking import on_the_table
+from domain.thrones.rules.control import Consequences
+from domain.thrones.rules.game import Game
+from domain.thrones.rules.invariants import problems
+from domain.thrones.rules.setup import Play
+from domain.thrones.tables.behaviour import ENGINE, pin
+from domain.thrones.tables.charter import AS_PRINTED, Charter
+from domain.thrones.tables.edition import Edition
+from domain.thrones.tables.editions.composed import compose, edition_of
+from domain.thrones.tables.variations import PRESETS, check_variations
 
 EDITIONS: dict[str, Edition] = {name: compose(preset.variations) for name, preset in PRESETS.items()}
 """What each preset plays by; a charter may differ from all of them (:func:`edition_of`)."""
-
-NAMES = Prose.of_all(*EDITIONS.values())
-"""Sentences for what is refused outside of any game."""
 
 ACTS = (Rewind, Correct, FileAppeal, RuleOnAppeal, Amend, ReadSecrets, AcceptLoss)
 """Commands of the arbiter, and the appeal that brings a matter before him."""

@@ -12,13 +12,13 @@ from domain.kernel.arbiter import FileAppeal
 from domain.kernel.commands import Command, PassDeadline
 from domain.kernel.facts import AnswersOpened
 from domain.kernel.refusal import Refusal
-from domain.thrones.doubt import answer_of
+from domain.thrones.language.start import Start
+from domain.thrones.review.doubt import answer_of
 from domain.thrones.ruleset import THRONES
-from domain.thrones.start import Start
 from events.envelope import encode
 from tests.api.test_noninterference import REVEALS, Case, as_step, compare, games, same_in_public, seat_of, start_from
 from tests.api.twins import Step
-from tests.domain.rewinds import Book, with_
+from tests.domain.thrones.review.rewinds import Book, with_
 
 pytestmark = pytest.mark.slow
 

@@ -15,15 +15,15 @@ from domain.kernel import facts as kernel
 from domain.kernel.arbiter import Correct, FileAppeal, Rewind
 from domain.kernel.docket import AnswerVoided
 from domain.kernel.refusal import Refusal
-from domain.thrones import facts as f
+from domain.thrones.language import facts as f
 from domain.thrones.notation import parse_line, split_letter
 from domain.thrones.ruleset import THRONES
 from events.envelope import encode
 from examples.search import WORDS
 from tests.api.test_noninterference import GAMES, KINDS, Case, position
 from tests.api.twins import Side, Step, Twins
-from tests.domain.rewinds import Book
-from tests.domain.test_rewind_properties import random_correction, raw
+from tests.domain.thrones.review.rewinds import Book
+from tests.domain.thrones.review.test_rewind_properties import random_correction, raw
 from tests.sizes import sized
 
 pytestmark = pytest.mark.slow

@@ -21,11 +21,11 @@ from api.proving import prove_file
 from api.tokens import Caller
 from domain.kernel.commands import PassDeadline
 from domain.kernel.docket import Origin, PrivilegeUsed, SecretsRead
-from domain.thrones.charter import Arbitration, Charter
-from domain.thrones.evolve import redacted
+from domain.thrones.language.evolve import redacted
+from domain.thrones.language.start import Start
+from domain.thrones.language.state import State
 from domain.thrones.ruleset import THRONES
-from domain.thrones.start import Start
-from domain.thrones.state import State
+from domain.thrones.tables.charter import Arbitration, Charter
 from events import chain, codec
 from events.bundle import pack, unpack
 from events.envelope import Stored, encode, submission
@@ -37,7 +37,7 @@ from tests.api.asgi import Answer
 from tests.api.test_cli import SEATS, Rookery
 from tests.api.test_noninterference import KINDS, Case, seat_of, start_from
 from tests.api.twins import GAME, JUDGE, OPERATOR, Side, Twins
-from tests.domain.games import Entry, play, spec
+from tests.domain.thrones.games import Entry, play, spec
 from tests.sizes import sized
 from worker.adjudicate import adjudicate
 

@@ -22,8 +22,8 @@ from api.app import GROUPS
 from api.desk import Desk
 from api.openapi import document, operations
 from domain.kernel.decision import Options
-from domain.thrones.behaviour import ENGINE
-from domain.thrones.editions.second import SECOND_EDITION
+from domain.thrones.tables.behaviour import ENGINE
+from domain.thrones.tables.editions.second import SECOND_EDITION
 from events import chain, export
 from events.embedded import Embedded
 from events.errors import StoreAway

@@ -12,11 +12,11 @@ import pytest
 from api.app import GROUPS, create_app
 from api.bench import Bench
 from api.desk import Desk
+from api.games.thrones.cases.cases import decode_case, run_case
 from api.openapi import AT, operations
 from api.proving import prove
 from api.tokens import ORGANISER, Caller, Tokens
 from domain.kernel.arbiter import Rewind, RuleOnAppeal
-from domain.thrones.cases import decode_case, run_case
 from domain.thrones.ruleset import THRONES
 from events.envelope import encode
 from events.export import EntryLine, Header, SubmissionLine, export_game, import_game, parse

@@ -21,27 +21,27 @@ import pytest
 import structlog
 
 from api.desk import Desk, LogEntry
+from api.games.thrones.sentences import Prose
 from api.tokens import Caller, Tokens
 from domain.kernel.commands import Command, PassDeadline
 from domain.kernel.decision import Decision
 from domain.kernel.facts import AnswersOpened
 from domain.kernel.refusal import Refusal
-from domain.thrones import commands as c
-from domain.thrones import facts as f
-from domain.thrones.charter import Charter, Switches
-from domain.thrones.evolve import redacted
+from domain.thrones.language import answers as c
+from domain.thrones.language import facts as f
+from domain.thrones.language.evolve import redacted
+from domain.thrones.language.start import Start
+from domain.thrones.language.state import State
+from domain.thrones.language.view import View
 from domain.thrones.notation import NotationError, canonical_answer, format_answer
-from domain.thrones.prose import Prose
 from domain.thrones.ruleset import THRONES
-from domain.thrones.start import Start
-from domain.thrones.state import State
-from domain.thrones.view import View
+from domain.thrones.tables.charter import Charter, Switches
 from events import codec, sealing
 from events.envelope import Receipt, Stored, encode
 from events.ruling import Judge
 from events.store import Store
 from tests.api.twins import AT, GAME, JUDGE, Difference, Side, Step, Twins, blanked
-from tests.domain.games import Entry, play, spec
+from tests.domain.thrones.games import Entry, play, spec
 from tests.sizes import sized
 from worker.log import logger
 

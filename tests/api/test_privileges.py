@@ -14,8 +14,8 @@ from api.app import GROUPS, create_app
 from api.desk import Desk
 from api.openapi import operations
 from api.tokens import ORGANISER, Tokens
-from domain.thrones.behaviour import ENGINE
 from domain.thrones.ruleset import THRONES
+from domain.thrones.tables.behaviour import ENGINE
 from events.ruling import Judge
 from events.store import Store
 from tests.api.asgi import Answer, Client

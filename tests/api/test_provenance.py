@@ -15,9 +15,9 @@ from api.provenance import CardDrawn, cards_drawn
 from api.tokens import PUBLIC, Caller, Tokens
 from domain.kernel.chance import commitment, shuffled
 from domain.kernel.facts import SeedOpened
-from domain.thrones import facts as f
+from domain.thrones.language import facts as f
+from domain.thrones.language.state import State
 from domain.thrones.ruleset import THRONES
-from domain.thrones.state import State
 from events import codec
 from events.export import import_game
 from events.ruling import Judge

@@ -35,9 +35,9 @@ from domain.kernel.docket import SharedSeedAwaited
 from domain.kernel.facts import SeedOpened
 from domain.kernel.refusal import Refusal
 from domain.kernel.shared import OpenSharedSeed, SharedSeed
-from domain.thrones import facts as f
+from domain.thrones.language import facts as f
+from domain.thrones.language.start import Start
 from domain.thrones.ruleset import THRONES
-from domain.thrones.start import Start
 from events import codec
 from events.embedded import Embedded
 from events.envelope import Refused, Submission, encode, submission

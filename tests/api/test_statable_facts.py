@@ -6,16 +6,16 @@ import msgspec
 import pytest
 
 from api.bench import Bench
+from api.games.thrones.refusals import explain
+from api.games.thrones.sentences import Prose
 from api.tokens import Caller
 from domain.kernel.arbiter import Correct
 from domain.kernel.facts import Fact
 from domain.kernel.refusal import Refusal
-from domain.thrones.editions.second import SECOND_EDITION
-from domain.thrones.facts import STATABLE, CombatDecided
-from domain.thrones.prose import Prose
-from domain.thrones.refusals import explain
+from domain.thrones.language.facts import STATABLE, CombatDecided
+from domain.thrones.tables.editions.second import SECOND_EDITION
 from tests.api.test_moments import GAME, Table
-from tests.statable_facts import EXAMPLES, PAGE, as_json, written
+from tests.domain.thrones.review.statable_facts import EXAMPLES, PAGE, as_json, written
 
 PROSE = Prose(SECOND_EDITION)
 UNITS = ("footman", "knight", "ship", "siege-engine")

@@ -13,7 +13,7 @@ from domain.kernel.bounds import MOST_PROSE
 from tests.api.test_arbiter import NEW, ORDERS, POWER, SEATS
 from tests.api.test_cli import Rookery, rookery
 from tests.api.test_moments import GAME, Table
-from tests.domain.test_printing import is_harmless
+from tests.domain.kernel.test_printing import is_harmless
 
 __all__ = ["rookery"]
 pytestmark = pytest.mark.server

@@ -20,8 +20,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from api.app import create_app
 from api.desk import Desk
 from api.tokens import ORGANISER, Tokens
+from domain.thrones.language.start import Start
 from domain.thrones.ruleset import THRONES
-from domain.thrones.start import Start
 from events.envelope import encode, submission
 from events.notes import Signer
 from events.ruling import Judge

@@ -7,8 +7,8 @@ import pytest
 from domain.kernel.commands import PassDeadline
 from domain.kernel.refusal import Refusal
 from domain.thrones.ruleset import THRONES
-from tests.domain.games import spec
-from tests.domain.rewinds import book_of
+from tests.domain.thrones.games import spec
+from tests.domain.thrones.review.rewinds import book_of
 
 
 def test_every_deadline_of_a_game_counts_once_however_often_it_is_sent() -> None:

@@ -14,15 +14,15 @@ import pytest
 
 from api.bench import Bench
 from api.certificate import as_text, certify
+from api.games.thrones.sentences import Prose
 from api.tokens import Caller
 from domain.kernel.arbiter import Correct
 from domain.kernel.facts import Fact
-from domain.thrones.editions.composed import compose
-from domain.thrones.prose import Prose
-from domain.thrones.variations import PRESETS
+from domain.thrones.tables.editions.composed import compose
+from domain.thrones.tables.variations import PRESETS
 from events.envelope import Accepted
 from tests.api.test_moments import GAME, Table
-from tests.statable_facts import EXAMPLES
+from tests.domain.thrones.review.statable_facts import EXAMPLES
 
 OPERATOR = Caller("operator", None, "gm")
 NOBODY = Caller("public")

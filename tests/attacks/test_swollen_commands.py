@@ -19,26 +19,28 @@ import msgspec
 import pytest
 from msgspec import inspect
 
+from api.games.thrones.cases.cases import lexicon_of
 from domain.kernel.arbiter import Correct
 from domain.kernel.bounds import bounded, briefly
 from domain.kernel.commands import StateDraws
 from domain.kernel.decision import Answer, Decision, Options
 from domain.kernel.refusal import Refusal
 from domain.kernel.ruleset import EndlessRuling
-from domain.thrones import commands as c
-from domain.thrones import march_options, options
-from domain.thrones.armies import minimal_reductions
-from domain.thrones.cases import lexicon_of
-from domain.thrones.charter import Charter
-from domain.thrones.editions.second import SECOND_EDITION
-from domain.thrones.facts import STATABLE
+from domain.thrones.language import answers as c
+from domain.thrones.language.facts import STATABLE
+from domain.thrones.language.start import Start
+from domain.thrones.language.state import Hidden, State
 from domain.thrones.notation import NotationError, parse, split_letter
 from domain.thrones.notation.scan import scan
 from domain.thrones.notation.vocabulary import USAGE
-from domain.thrones.procedures import mustering, wildling_assault
+from domain.thrones.rules import options
+from domain.thrones.rules.action import march_options
+from domain.thrones.rules.armies import minimal_reductions
+from domain.thrones.rules.westeros import mustering
+from domain.thrones.rules.wildlings import assault as wildling_assault
 from domain.thrones.ruleset import MOST_STATED, THRONES
-from domain.thrones.start import Start
-from domain.thrones.state import Hidden, State
+from domain.thrones.tables.charter import Charter
+from domain.thrones.tables.editions.second import SECOND_EDITION
 from events.codec import BOUNDED_SINCE, is_shallow
 from events.envelope import submission
 from events.errors import BadCommand
@@ -46,8 +48,8 @@ from events.ruling import Judge, Line
 from events.store import Store
 from events.upcasters import UPCASTERS, VERSION
 from tests.api.test_moments import GAME, Table
-from tests.domain.games import play, spec, spec_of_variations
-from tests.domain.swelling import MANY, hollow, sample, steps, swollen
+from tests.domain.thrones.games import play, spec, spec_of_variations
+from tests.domain.thrones.swelling import MANY, hollow, sample, steps, swollen
 from tests.recording import new_game, store, submit
 
 __all__ = ["store"]

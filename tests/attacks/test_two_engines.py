@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from domain.kernel.arbiter import Amend
+from domain.thrones.language.state import State
 from domain.thrones.ruleset import THRONES, Thrones
-from domain.thrones.state import State
 from events import codec
 from events.embedded import Embedded
 from events.envelope import Accepted, submission

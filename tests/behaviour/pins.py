@@ -1,6 +1,6 @@
 """The pins of behaviour: digests of what every preset, and every word that departs from it, plays by.
 
-    make pins                                # writes domain/thrones/editions/behaviour.json anew
+    make pins                                # writes domain/thrones/tables/editions/behaviour.json anew
     python -m tests.behaviour.pins corpus    # plays games for presets and words that have none yet
 
 The corpus is frozen: what was said in each game, and nothing of what came of it. So moving code never moves it, and a
@@ -20,18 +20,18 @@ import msgspec
 
 from domain.kernel.facts import Fact
 from domain.kernel.refusal import Refusal
-from domain.thrones.behaviour import Behaviour, Digests, digest
 from domain.thrones.bots import TEMPERAMENTS
-from domain.thrones.charter import Charter, Switches, Variations
-from domain.thrones.editions.composed import compose, tables_of
 from domain.thrones.ruleset import THRONES
-from domain.thrones.variations import PRESETS, SWITCHES, VARIATIONS, Preset, unmet, words_of
-from tests.domain.games import Spec, play
+from domain.thrones.tables.behaviour import Behaviour, Digests, digest
+from domain.thrones.tables.charter import Charter, Switches, Variations
+from domain.thrones.tables.editions.composed import compose, tables_of
+from domain.thrones.tables.variations import PRESETS, SWITCHES, VARIATIONS, Preset, unmet, words_of
+from tests.domain.thrones.games import Spec, play
 from tests.ledgers import make
 
 HERE = Path(__file__).parent
 CORPUS = HERE / "corpus.json.xz"
-PINS = Path(__file__).parents[2] / "domain/thrones/editions/behaviour.json"
+PINS = Path(__file__).parents[2] / "domain/thrones/tables/editions/behaviour.json"
 MOST_COMMANDS = 120
 """How far the game of a word goes; those of presets are whole."""
 

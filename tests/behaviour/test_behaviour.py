@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from domain.kernel.facts import Awaiting
-from domain.thrones.behaviour import BEHAVIOUR, Behaviour, digest, parts, pin
-from domain.thrones.charter import Charter, Switches
 from domain.thrones.ruleset import THRONES, Thrones
-from domain.thrones.variations import PRESETS
+from domain.thrones.tables.behaviour import BEHAVIOUR, Behaviour, digest, parts, pin
+from domain.thrones.tables.charter import Charter, Switches
+from domain.thrones.tables.variations import PRESETS
 from tests.behaviour.pins import (
     PINS,
     Recorded,

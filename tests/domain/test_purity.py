@@ -18,7 +18,7 @@ import msgspec
 import pytest
 
 from domain.thrones.ruleset import THRONES
-from tests.domain.games import play, spec
+from tests.domain.thrones.games import play, spec
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "domain").rglob("*.py"))
@@ -42,8 +42,8 @@ ALLOWED = {
 }
 """Everything that the domain may import: data, text, arithmetic."""
 
-TABLES = {f"domain/thrones/editions/{name}.py": {"importlib"} for name in ("composed", "extras")}
-TABLES["domain/thrones/behaviour.py"] = {"importlib"}
+TABLES = {f"domain/thrones/tables/editions/{name}.py": {"importlib"} for name in ("composed", "extras")}
+TABLES["domain/thrones/tables/behaviour.py"] = {"importlib"}
 """The tables of an edition are read from the package once, when it is imported."""
 
 WORDS = {"open", "input", "print", "exec", "eval", "compile", "id", "hash", "__import__", "breakpoint"}

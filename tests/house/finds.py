@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from domain.thrones.charter import Switches, Variations
+from domain.thrones.tables.charter import Switches, Variations
 from tests.house.lines import Source
 
 FIELDS = frozenset(field.name for kind in (Variations, Switches) for field in msgspec.structs.fields(kind))

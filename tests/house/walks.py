@@ -1,8 +1,8 @@
 """What a ruling passes through: modules of ours that are entered, and how often one calls into another.
 
 Each scene of ``scenes.json`` is a position and the commands that are ruled on from there, both as they are stored, so
-that neither names a module. They were taken from game 3 of ``tests/domain/games.py``. A scene is walked through once
-before it is counted, because tables are put together once for a process.
+that neither names a module. They were taken from game 3 of ``tests/domain/thrones/games.py``. A scene is walked through
+once before it is counted, because tables are put together once for a process.
 
 A change of module is a call (or the next step of a generator) from a function of one module of ours into a function of
 another; calls by a library in between belong to whoever called the library, and coming back is not counted.
@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from domain.thrones.language.view import view
 from domain.thrones.ruleset import THRONES
-from domain.thrones.view import view
 from events.envelope import Submission, submission
 from events.ruling import Judge, Line
 from tests.house.lines import PACKAGES, ROOT

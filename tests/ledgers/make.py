@@ -19,19 +19,19 @@ from domain.kernel.arbiter import Act, Correct, FileAppeal, Rewind, RuleOnAppeal
 from domain.kernel.commands import Command, PassDeadline
 from domain.kernel.refusal import Refusal
 from domain.kernel.ruleset import Ruling
-from domain.thrones import facts as f
-from domain.thrones.behaviour import pin
 from domain.thrones.bots import TEMPERAMENTS
-from domain.thrones.charter import Arbitration
-from domain.thrones.charters import new_charter
-from domain.thrones.commands import MarchOrder
+from domain.thrones.language import facts as f
+from domain.thrones.language.answers import MarchOrder
 from domain.thrones.ruleset import THRONES
+from domain.thrones.tables.behaviour import pin
+from domain.thrones.tables.charter import Arbitration
+from domain.thrones.tables.charters import new_charter
 from events.envelope import submission
 from events.export import export_game
 from events.ruling import Judge
 from events.store import Store
-from tests.domain.games import Spec, play, spec
-from tests.domain.rewinds import Book, entries_with
+from tests.domain.thrones.games import Spec, play, spec
+from tests.domain.thrones.review.rewinds import Book, entries_with
 from tests.recording import AT, PEPPER, fake_store
 from worker import log
 from worker.adjudicate import Warm, adjudicate

@@ -12,8 +12,8 @@ from typing import Any, get_args
 import msgspec
 from msgspec import inspect
 
+from domain.thrones.language.state import Hidden, State
 from domain.thrones.ruleset import THRONES
-from domain.thrones.state import Hidden, State
 from events.envelope import Entry, Part, Submission, encode
 from events.upcasters import UPCASTERS
 

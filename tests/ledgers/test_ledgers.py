@@ -17,12 +17,12 @@ from api.cli import run
 from api.engines import NoEngine, Radius, _fact, compare
 from domain.kernel.arbiter import Amend
 from domain.kernel.commands import PassDeadline
-from domain.thrones.behaviour import BEHAVIOUR
-from domain.thrones.charter import Charter
-from domain.thrones.charters import explain_charter
-from domain.thrones.facts import GameCreated
+from domain.thrones.language.facts import GameCreated
+from domain.thrones.language.state import State
 from domain.thrones.ruleset import THRONES, Thrones
-from domain.thrones.state import State
+from domain.thrones.tables.behaviour import BEHAVIOUR
+from domain.thrones.tables.charter import Charter
+from domain.thrones.tables.charters import explain_charter
 from events import codec
 from events.codec import Codec
 from events.envelope import Entry, Part, Refused, Submission, encode, number_of, submission
@@ -175,13 +175,13 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
     checkout = tmp_path_factory.mktemp("engine")
     for package in ("domain", "events"):
         shutil.copytree(ROOT / package, checkout / package, ignore=shutil.ignore_patterns("__pycache__"))
-    table = checkout / "domain/thrones/editions/second.json"
+    table = checkout / "domain/thrones/tables/editions/second.json"
     text = table.read_text(encoding="utf-8")
     before = msgspec.json.decode(text)
     units = {unit["id"]: unit for unit in before["units"]}
     units["knight"]["strength"] = 3
     table.write_text(msgspec.json.encode(before).decode(), encoding="utf-8")
-    pins = checkout / "domain/thrones/editions/behaviour.json"
+    pins = checkout / "domain/thrones/tables/editions/behaviour.json"
     pins.write_bytes(pins.read_bytes().replace(BEHAVIOUR.presets["second-edition"].values.encode(), b"another"))
     compileall.compile_dir(checkout, quiet=2)
     return checkout

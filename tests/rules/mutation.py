@@ -29,8 +29,8 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
 RESULTS = HERE / "mutation.json"
-TABLES = "domain/thrones/editions/second.json"
-LAW = "domain/thrones/editions/first-law.json"
+TABLES = "domain/thrones/tables/editions/second.json"
+LAW = "domain/thrones/tables/editions/first-law.json"
 SEED = "rookery/mutants"
 DRAWN = {"second-edition": 80, "first-edition": 50}
 """How many rules of each book are drawn."""
@@ -53,22 +53,29 @@ CHANGES = {
 """Functions whose call is a change of the game."""
 
 STAGES = (
-    ("tests/domain/cards", "tests/domain/test_chapters.py", "tests/domain/test_rare_rules.py"),
-    ("tests/domain/test_options.py",),
-    ("tests/domain/test_properties.py::test_properties_hold_at_every_entry[0]",),
+    (
+        "tests/domain/thrones/rules/combat/cards",
+        "tests/domain/thrones/rules/test_chapters.py",
+        "tests/domain/thrones/rules/test_rare_rules.py",
+    ),
+    ("tests/domain/thrones/rules/test_options.py",),
+    ("tests/domain/thrones/test_properties.py::test_properties_hold_at_every_entry[0]",),
 )
 STAGES_FIRST = (
-    ("tests/domain/test_first_edition_rounds.py", "tests/domain/test_first_edition_battle.py"),
-    ("tests/domain/test_properties.py::test_properties_hold_whatever_a_table_plays_by[0]",),
+    (
+        "tests/domain/thrones/rules/test_first_edition_rounds.py",
+        "tests/domain/thrones/rules/test_first_edition_battle.py",
+    ),
+    ("tests/domain/thrones/test_properties.py::test_properties_hold_whatever_a_table_plays_by[0]",),
 )
 """What is run against a mutant, the quickest first, until something fails."""
 
 
 SLOW = (
-    "tests/domain/test_options.py",
-    "tests/domain/test_properties.py",
+    "tests/domain/thrones/rules/test_options.py",
+    "tests/domain/thrones/test_properties.py",
     "tests/domain/test_traces.py",
-    "tests/domain/test_first_edition_battle.py::test_random_games",
+    "tests/domain/thrones/rules/test_first_edition_battle.py::test_random_games",
 )
 """Tests that are not run for a rule just because they carry it."""
 
@@ -271,7 +278,7 @@ def _card_without_effect(source: Source, node: ast.Constant) -> str:
 
 def _plain_card(rule: str) -> Mutant | None:
     """A card without text becomes one stronger."""
-    from domain.thrones.cards.house_cards import TEXTS
+    from domain.thrones.rules.combat.cards.house_cards import TEXTS
 
     card = next((one.card for one in TEXTS.values() if one.rule == rule and not one.effects), None)
     if card is None:

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from domain.thrones.editions.composed import compose
-from domain.thrones.rulebook import Rule, cited_in, parse_rules
-from domain.thrones.variations import BY_SWITCH, FIRST_EDITION, MIXED_FOUR, VARIATIONS, second_alone
+from api.games.thrones.rulebook import Rule, cited_in, parse_rules
+from domain.thrones.tables.editions.composed import compose
+from domain.thrones.tables.variations import BY_SWITCH, FIRST_EDITION, MIXED_FOUR, VARIATIONS, second_alone
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs/rules/first-edition.md").read_text(encoding="utf-8")
 FIRST = parse_rules(TEXT)
 SECOND = parse_rules((ROOT / "docs/rules/second-edition.md").read_text(encoding="utf-8"))
 LAW: dict[str, list[str] | str] = json.loads(
-    (ROOT / "domain/thrones/editions/first-law.json").read_text(encoding="utf-8")
+    (ROOT / "domain/thrones/tables/editions/first-law.json").read_text(encoding="utf-8")
 )
 
 # Counted on the page, section by section.

@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from domain.thrones.coverage import Exemption, coverage, missing
-from domain.thrones.rulebook import parse_rules
+from api.games.thrones.coverage import Exemption, coverage, missing
+from api.games.thrones.rulebook import parse_rules
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
@@ -72,7 +72,7 @@ def test_exemptions_are_few_and_name_tests_that_exist() -> None:
 
 
 def test_no_source_cites_a_rule_that_does_not_exist() -> None:
-    from domain.thrones.rulebook import cited_in
+    from api.games.thrones.rulebook import cited_in
 
     for path in sorted((ROOT / "domain").rglob("*.py")):
         strange = [rule for rule in cited_in(path.read_text(encoding="utf-8")) if rule not in RULES]

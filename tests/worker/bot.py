@@ -13,10 +13,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from domain.thrones import commands as c
-from domain.thrones.charter import Charter, Switches
+from domain.thrones.language import answers as c
+from domain.thrones.language.start import Start
 from domain.thrones.ruleset import THRONES
-from domain.thrones.start import Start
+from domain.thrones.tables.charter import Charter, Switches
 from events.envelope import Receipt, encode, submission
 from events.errors import GameUnknown, StoreAway
 from events.ruling import Judge, Line

@@ -7,8 +7,8 @@ from typing import Any, get_args
 from api.apart import main
 from domain.kernel.arbiter import Past
 from domain.kernel.ruleset import Ruling
+from domain.thrones.language.start import Start
 from domain.thrones.ruleset import Thrones
-from domain.thrones.start import Start
 from tests.worker.poison import How, take
 
 _decide = Thrones.decide

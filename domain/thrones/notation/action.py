@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from domain.thrones import commands as c
+from domain.thrones.language import answers as c
+from domain.thrones.language.pieces import AreaId
 from domain.thrones.notation import vocabulary as v
 from domain.thrones.notation.reader import (
     Read,
@@ -18,7 +19,6 @@ from domain.thrones.notation.reader import (
 )
 from domain.thrones.notation.scan import Span
 from domain.thrones.notation.words import NotationError, either
-from domain.thrones.pieces import AreaId
 
 
 def raid(reader: Reader, body: Span) -> c.HouseAnswer:

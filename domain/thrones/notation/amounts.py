@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from domain.thrones import commands as c
+from domain.thrones.language import answers as c
 from domain.thrones.notation import vocabulary as v
 from domain.thrones.notation.reader import (
     Reader,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from domain.thrones import commands as c
+from domain.thrones.language import answers as c
 from domain.thrones.notation import vocabulary as v
 from domain.thrones.notation.action import consolidate, march, per_order, raid, request
 from domain.thrones.notation.amounts import any_bid, any_tie, capture, influence_bid, influence_tie, wildling_bid

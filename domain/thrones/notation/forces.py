@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from domain.thrones import commands as c
+from domain.thrones.language import answers as c
+from domain.thrones.language.pieces import AreaId, Unit, Units, each
 from domain.thrones.notation import vocabulary as v
 from domain.thrones.notation.reader import (
     Read,
@@ -18,7 +19,6 @@ from domain.thrones.notation.reader import (
 )
 from domain.thrones.notation.scan import Span
 from domain.thrones.notation.words import NotationError
-from domain.thrones.pieces import AreaId, Unit, Units, each
 
 
 def units_by_area(answer: Callable[..., c.HouseAnswer], kind: str) -> Read:

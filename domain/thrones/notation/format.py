@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from domain.thrones import commands as c
+from domain.thrones.language import answers as c
+from domain.thrones.language.pieces import AreaId, Unit, Units, in_order
 from domain.thrones.notation.words import short_order
-from domain.thrones.pieces import AreaId, Unit, Units, in_order
 
 
 def format_answer(answer: c.HouseAnswer, *, with_house: bool = False) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from domain.thrones import commands as c
+from domain.thrones.language import answers as c
+from domain.thrones.language.pieces import AreaId, OrderId
 from domain.thrones.notation import vocabulary as v
 from domain.thrones.notation.reader import (
     Reader,
@@ -13,7 +14,6 @@ from domain.thrones.notation.reader import (
 )
 from domain.thrones.notation.scan import Span
 from domain.thrones.notation.words import NotationError
-from domain.thrones.pieces import AreaId, OrderId
 
 
 def orders(reader: Reader, body: Span) -> c.HouseAnswer:

@@ -9,14 +9,14 @@ from typing import Any
 import msgspec
 
 from domain.kernel.decision import Decision
-from domain.thrones import commands as c
+from domain.thrones.language import answers as c
+from domain.thrones.language.pieces import HouseId, OrderId
 from domain.thrones.notation.answers import ALIKE, READERS
 from domain.thrones.notation.format import format_answer
 from domain.thrones.notation.reader import Reader
 from domain.thrones.notation.scan import Span, scan
 from domain.thrones.notation.vocabulary import HEADS, USAGE
 from domain.thrones.notation.words import Lexicon, NotationError, either
-from domain.thrones.pieces import HouseId, OrderId
 
 
 def parse(

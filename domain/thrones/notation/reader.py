@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 
 from domain.kernel.decision import Decision
 from domain.kernel.refusal import Refusal
-from domain.thrones import commands as c
+from domain.thrones.language import answers as c
+from domain.thrones.language.pieces import AreaId, CardId, HouseId, OrderId, Unit, Units, counted, each, size
 from domain.thrones.notation.scan import Span, Token
 from domain.thrones.notation.vocabulary import NUMBERS, UNIT_WORDS, USAGE
 from domain.thrones.notation.words import Lexicon, Names, NotationError, compact, either
-from domain.thrones.pieces import AreaId, CardId, HouseId, OrderId, Unit, Units, counted, each, size
 
 L = TypeVar("L")
 R = TypeVar("R")

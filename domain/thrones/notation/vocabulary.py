@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from domain.thrones.commands import ALL_ABILITIES, KINDS
+from domain.thrones.language.answers import ALL_ABILITIES, KINDS
 from domain.thrones.notation.words import compact
 
 DRAFT = "draft"

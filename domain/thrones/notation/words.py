@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from domain.thrones.pieces import TRACKS, AreaId, CardId, HouseId, OrderId, OrderToken
+from domain.thrones.language.pieces import TRACKS, AreaId, CardId, HouseId, OrderId, OrderToken
 
 LONGEST_NAME = 60
 """No name is as long: longer ones are cut short in messages and get no suggestions."""

@@ -1,0 +1,1 @@
+"""A Game of Thrones: The Board Game for people to read: sentences, boards, cases, logs."""

@@ -1,0 +1,1 @@
+"""Games recorded by another implementation of the rules, replayed on ours."""

@@ -1,1 +1,0 @@
-"""House cards by House, Westeros cards and wildling cards: what their texts do, in our own vocabulary."""

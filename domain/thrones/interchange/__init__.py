@@ -1,1 +1,0 @@
-"""Adapters: games and cases written down in other words than ours."""

@@ -1,0 +1,421 @@
+"""The answers to the 39 kinds of decision of section 26.
+
+Kinds and answer words are the keys of section 26. Fields that name the question (an area, a track) come
+with the answer, so that a late letter cannot answer the wrong one.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from domain.kernel.bounds import AtMost
+from domain.kernel.decision import Answer
+from domain.thrones.language.pieces import MOST_AREAS, MOST_HOUSES, AreaId, Count, HouseId, OrderId, Unit, Units
+
+Chosen = Annotated[dict[AreaId, Units], AtMost(MOST_AREAS)]
+"""A set of units, by area."""
+
+Supported = Literal["attacker", "defender", "withhold"]
+
+
+class HouseAnswer(Answer, frozen=True, kw_only=False):
+    """An answer given by a House."""
+
+    house: HouseId
+
+    @property
+    def player(self) -> str:
+        return self.house
+
+
+class WordAnswer(HouseAnswer, frozen=True):
+    """An answer of one word out of a list."""
+
+    choice: str
+
+
+# Westeros phase (2E-DP-1 to 2E-DP-20)
+
+
+class ThroneOfBlades(WordAnswer, frozen=True, tag="throne-of-blades"):
+    """2E-DP-1: supply, mustering, nothing."""
+
+
+class DarkWings(WordAnswer, frozen=True, tag="dark-wings"):
+    """2E-DP-2: clash-of-kings, collect-power, nothing."""
+
+
+class PutToTheSword(WordAnswer, frozen=True, tag="put-to-the-sword"):
+    """2E-DP-3: no-defense, no-march-plus-1, no-restriction."""
+
+
+class ReconcileSupply(HouseAnswer, frozen=True, tag="reconcile-supply"):
+    """2E-DP-4: a minimal set of units to destroy."""
+
+    units: Chosen
+
+
+class MusterStep(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Points of ``area`` bring ``unit`` into ``to``, instead of the Footman ``upgrade`` where that is given."""
+
+    area: AreaId
+    unit: Unit
+    to: AreaId
+    upgrade: Unit | None = None
+
+
+class Muster(HouseAnswer, frozen=True, tag="muster"):
+    """2E-DP-5: an ordered list of steps."""
+
+    steps: Annotated[tuple[MusterStep, ...], AtMost(MOST_AREAS)] = ()
+
+
+class InfluenceBid(HouseAnswer, frozen=True, tag="influence-bid"):
+    """2E-DP-6: Power for one track."""
+
+    track: str
+    bid: Count
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        return (self.track,)
+
+
+class InfluenceTie(HouseAnswer, frozen=True, tag="influence-tie"):
+    """2E-DP-7: every group of equal bids in the order chosen, highest bids first."""
+
+    track: str
+    groups: Annotated[tuple[Annotated[tuple[HouseId, ...], AtMost(MOST_HOUSES)], ...], AtMost(MOST_HOUSES)]
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        return (self.track,)
+
+
+class WildlingBid(HouseAnswer, frozen=True, tag="wildling-bid"):
+    """2E-DP-8: Power for the Night's Watch."""
+
+    bid: Count
+
+
+class WildlingTie(WordAnswer, frozen=True, tag="wildling-tie"):
+    """2E-DP-9: which of the tied Houses."""
+
+
+class PreemptiveRaid(WordAnswer, frozen=True, tag="preemptive-raid"):
+    """2E-DP-10: destroy-units, lose-influence."""
+
+
+class PreemptiveRaidTrack(WordAnswer, frozen=True, tag="preemptive-raid-track"):
+    """2E-DP-11: one of the tracks on which the lowest bidder stands best."""
+
+
+class DestroyUnits(HouseAnswer, frozen=True, tag="destroy-units"):
+    """2E-DP-12: units anywhere."""
+
+    units: Chosen
+
+
+class HordeCastleUnits(HouseAnswer, frozen=True, tag="horde-castle-units"):
+    """2E-DP-13: two units in one area with a Castle or Stronghold."""
+
+    units: Chosen
+
+
+class CrowKillersDegrade(HouseAnswer, frozen=True, tag="crow-killers-degrade"):
+    """2E-DP-14: Knights that become Footmen, and those destroyed for want of Footmen."""
+
+    replaced: Chosen = {}
+    destroyed: Chosen = {}
+
+
+class CrowKillersUpgrade(HouseAnswer, frozen=True, tag="crow-killers-upgrade"):
+    """2E-DP-15: up to two Footmen that become Knights."""
+
+    units: Chosen = {}
+
+
+class MassingDiscard(WordAnswer, frozen=True, tag="massing-discard"):
+    """2E-DP-16: one card of the hand."""
+
+
+class KingBeyondRaise(WordAnswer, frozen=True, tag="king-beyond-raise"):
+    """2E-DP-17: a track."""
+
+
+class KingBeyondLower(WordAnswer, frozen=True, tag="king-beyond-lower"):
+    """2E-DP-18: fiefdoms or kings-court."""
+
+
+class MammothRetrieve(WordAnswer, frozen=True, tag="mammoth-retrieve"):
+    """2E-DP-19: none, or a card of the discard pile."""
+
+
+class HordeMusterArea(WordAnswer, frozen=True, tag="horde-muster-area"):
+    """2E-DP-20: none, or a controlled area with a Castle or Stronghold."""
+
+
+# Planning phase (2E-DP-21 to 2E-DP-23)
+
+
+class AssignOrders(HouseAnswer, frozen=True, tag="assign-orders"):
+    """2E-DP-21: an order token for every area. With ``draft`` it is kept for a missed deadline only (2E-DP-42)."""
+
+    orders: Annotated[dict[AreaId, OrderId], AtMost(MOST_AREAS)]
+    draft: bool = False
+
+    @property
+    def tentative(self) -> bool:
+        return self.draft
+
+
+class Raven(HouseAnswer, frozen=True, tag="raven"):
+    """2E-DP-22: replace (``area``, ``order``), look, nothing."""
+
+    choice: Literal["replace", "look", "nothing"]
+    area: AreaId | None = None
+    order: OrderId | None = None
+
+
+class RavenCard(WordAnswer, frozen=True, tag="raven-card"):
+    """2E-DP-23: top, bottom."""
+
+
+# Action phase outside combat (2E-DP-24 to 2E-DP-29)
+
+
+class Raid(HouseAnswer, frozen=True, tag="raid"):
+    """2E-DP-24: a Raid order and its target or none; ``second`` for an order that takes two (1E-RAID-2)."""
+
+    area: AreaId
+    target: AreaId | None = None
+    second: AreaId | None = None
+
+
+class Move(msgspec.Struct, frozen=True):
+    """Units that go to one destination."""
+
+    to: AreaId
+    units: Units
+
+
+class MarchOrder(HouseAnswer, frozen=True, tag="march"):
+    """2E-DP-25: a March order with all its moves."""
+
+    area: AreaId
+    moves: Annotated[tuple[Move, ...], AtMost(MOST_AREAS)] = ()
+    leave_power: bool = False
+
+
+class NeutralSupportRequest(HouseAnswer, frozen=True, tag="neutral-support-request"):
+    """2E-DP-26: the March order in ``area`` against the neutral force in ``target``, or neither."""
+
+    area: AreaId | None = None
+    target: AreaId | None = None
+
+
+class NeutralSupport(HouseAnswer, frozen=True, tag="neutral-support"):
+    """2E-DP-27: grant (true) or withhold, per order; ``target`` is the neutral force."""
+
+    target: AreaId
+    orders: Annotated[dict[AreaId, bool], AtMost(MOST_AREAS)]
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        return (self.target,)
+
+
+class CaptureShips(HouseAnswer, frozen=True, tag="capture-ships"):
+    """2E-DP-28: how many Ships to place in a captured port."""
+
+    port: AreaId
+    ships: Count
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        return (self.port,)
+
+
+class Consolidate(HouseAnswer, frozen=True, tag="consolidate"):
+    """2E-DP-29: a Consolidate Power order, for Power or to muster."""
+
+    area: AreaId
+    use: Literal["power", "muster"] = "power"
+
+
+# Combat (2E-DP-30 to 2E-DP-39); ``area`` is the embattled area
+
+
+class CombatAnswer(HouseAnswer, frozen=True):
+    area: AreaId
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        return (self.area,)
+
+
+class CombatWord(CombatAnswer, frozen=True):
+    choice: str
+
+
+class Support(CombatAnswer, frozen=True, tag="support"):
+    """2E-DP-30: per eligible Support order: attacker, defender, withhold."""
+
+    orders: Annotated[dict[AreaId, Supported], AtMost(MOST_AREAS)]
+
+
+class AcceptSupport(CombatAnswer, frozen=True, tag="accept-support"):
+    """2E-DP-31: per offered order: accept (true) or refuse."""
+
+    orders: Annotated[dict[AreaId, bool], AtMost(MOST_AREAS)]
+
+
+class HouseCardChoice(CombatWord, frozen=True, tag="house-card"):
+    """2E-DP-32: one card of the hand."""
+
+
+class CardAbility(CombatWord, frozen=True, tag="card-ability"):
+    """2E-DP-33: one of nine abilities, by its key; the words are those of section 27."""
+
+    ability: str
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        return (self.area, self.ability)
+
+
+class BladeRedraw(CombatWord, frozen=True, tag="blade-redraw"):
+    """2E-DP-34: use, keep."""
+
+
+class BladeStrength(CombatWord, frozen=True, tag="blade-strength"):
+    """2E-DP-35: use, do-not-use."""
+
+
+class CombatLosses(CombatAnswer, frozen=True):
+    units: Units
+
+
+class Casualties(CombatLosses, frozen=True, tag="casualties"):
+    """2E-DP-36: the loser's units destroyed by swords."""
+
+
+class SkullCasualty(CombatLosses, frozen=True, tag="skull-casualty"):
+    """2E-DP-37: one unit destroyed by a skull."""
+
+
+class RetreatArea(CombatWord, frozen=True, tag="retreat-area"):
+    """2E-DP-38: a legal area; with Robb Stark also ``leave``, to leave the choice to the loser."""
+
+
+class RetreatLosses(CombatLosses, frozen=True, tag="retreat-losses"):
+    """2E-DP-39: retreating units destroyed so that the rest can go."""
+
+
+AnyAnswer = (
+    ThroneOfBlades
+    | DarkWings
+    | PutToTheSword
+    | ReconcileSupply
+    | Muster
+    | InfluenceBid
+    | InfluenceTie
+    | WildlingBid
+    | WildlingTie
+    | PreemptiveRaid
+    | PreemptiveRaidTrack
+    | DestroyUnits
+    | HordeCastleUnits
+    | CrowKillersDegrade
+    | CrowKillersUpgrade
+    | MassingDiscard
+    | KingBeyondRaise
+    | KingBeyondLower
+    | MammothRetrieve
+    | HordeMusterArea
+    | AssignOrders
+    | Raven
+    | RavenCard
+    | Raid
+    | MarchOrder
+    | NeutralSupportRequest
+    | NeutralSupport
+    | CaptureShips
+    | Consolidate
+    | Support
+    | AcceptSupport
+    | HouseCardChoice
+    | CardAbility
+    | BladeRedraw
+    | BladeStrength
+    | Casualties
+    | SkullCasualty
+    | RetreatArea
+    | RetreatLosses
+)
+"""Any answer; the tag tells which."""
+
+ANSWERS: tuple[type[HouseAnswer], ...] = (
+    ThroneOfBlades,
+    DarkWings,
+    PutToTheSword,
+    ReconcileSupply,
+    Muster,
+    InfluenceBid,
+    InfluenceTie,
+    WildlingBid,
+    WildlingTie,
+    PreemptiveRaid,
+    PreemptiveRaidTrack,
+    DestroyUnits,
+    HordeCastleUnits,
+    CrowKillersDegrade,
+    CrowKillersUpgrade,
+    MassingDiscard,
+    KingBeyondRaise,
+    KingBeyondLower,
+    MammothRetrieve,
+    HordeMusterArea,
+    AssignOrders,
+    Raven,
+    RavenCard,
+    Raid,
+    MarchOrder,
+    NeutralSupportRequest,
+    NeutralSupport,
+    CaptureShips,
+    Consolidate,
+    Support,
+    AcceptSupport,
+    HouseCardChoice,
+    CardAbility,
+    BladeRedraw,
+    BladeStrength,
+    Casualties,
+    SkullCasualty,
+    RetreatArea,
+    RetreatLosses,
+)
+"""The 39 kinds of decision in the order of section 26."""
+
+KINDS: tuple[str, ...] = tuple(str(answer.__struct_config__.tag) for answer in ANSWERS)
+
+ABILITIES = (
+    "tyrion-cancel",
+    "tyrion-replacement",
+    "aeron-swap",
+    "doran-track",
+    "mace-footman",
+    "queen-of-thorns-order",
+    "cersei-order",
+    "renly-upgrade",
+    "patchface-discard",
+)
+"""The nine abilities of 2E-DP-33."""
+
+FIRST_EDITION_ABILITIES = ("luwin-retrieve", "asha-order", "melisandre-discard", "loras-footman")
+"""Abilities of 1E-DP-16 that the second edition's cards do not ask for; Cersei's and Renly's are asked by both."""
+
+ALL_ABILITIES = (*ABILITIES, *FIRST_EDITION_ABILITIES)

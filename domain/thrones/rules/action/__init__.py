@@ -1,0 +1,1 @@
+"""The action phase but for combat: raids, marches, consolidating Power."""

@@ -1,0 +1,142 @@
+"""Raid orders: step 1 of the action phase (section 13.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import ClassVar
+
+from domain.kernel.procedure import Done, Next, Procedure, Wait
+from domain.thrones.language import facts as f
+from domain.thrones.language.answers import Raid
+from domain.thrones.language.pieces import AreaId, HouseId
+from domain.thrones.rules.action.turns import next_turn
+from domain.thrones.rules.game import Game, decision
+from domain.thrones.rules.options import DoubleRaidChoices, RaidChoices
+
+PLAIN_TARGETS = ("support", "raid", "consolidate")
+
+
+def _first(game: Game, *rules: str) -> tuple[str, ...]:
+    """Rules that are cited where raids go by the first edition's book."""
+    return rules if game.variations.raid_orders == "first" else ()
+
+
+def _idle(game: Game) -> tuple[str, ...]:
+    """The rule by which an order may be resolved without effect: the first edition has one for each kind of order."""
+    return ("2E-ACT-3",) if game.variations.map == "second" else ("1E-RAID-4",)
+
+
+def reached(game: Game, area: AreaId) -> tuple[AreaId, ...]:
+    """Areas a Raid order reaches (2E-RAID-5, 2E-PRT-8)."""
+    board = game.board
+    near = board.neighbours[area]
+    if board.is_land(area):
+        return tuple(other for other in near if board.is_land(other))
+    if board.is_port(area):
+        return (board.sea_of(area),)
+    return near
+
+
+def why_not(game: Game, area: AreaId, target: AreaId) -> tuple[str, ...]:
+    """The rules that forbid raiding ``target`` from ``area``; none if it is legal."""
+    raider, order = game.state.orders[area], game.state.orders.get(target)
+    if order is None or order.house == raider.house:
+        return ("2E-RAID-2",)
+    if game.board.are_adjacent(area, target) and target not in reached(game, area):
+        return (
+            ("2E-RAID-5", "2E-PRT-8") if "port" in (game.board[area].kind, game.board[target].kind) else ("2E-RAID-5",)
+        )
+    if target not in reached(game, area):
+        return ("2E-RAID-2", *_first(game, "1E-RAID-7"), "2E-TRN-7", "2E-MAP-6")
+    kind = game.edition.tokens[order.token].type
+    if kind in PLAIN_TARGETS:
+        return ()
+    if game.variations.raid_orders == "first":
+        return ("1E-RAID-3",)
+    if kind == "defense" and game.edition.tokens[raider.token].star:
+        return ()
+    return ("2E-RAID-3", "2E-RAID-4")
+
+
+def targets(game: Game, area: AreaId) -> tuple[AreaId, ...]:
+    """Legal targets of the Raid order in an area, ascending."""
+    return tuple(sorted(other for other in reached(game, area) if not why_not(game, area, other)))
+
+
+def is_idle(game: Game, house: HouseId, areas: Collection[AreaId]) -> bool:
+    """Whether it is all one which of the House's Raid orders is spent first, none of which has a target (2E-DP-24).
+
+    What is left may still be raided, so that it matters as soon as a Raid order of another House reaches one of them.
+    """
+    if len(areas) == 1:
+        return True
+    others = (other for one in game.houses if one != house for other in game.orders_of(one, "raid"))
+    return not any(area in areas for other in others for area in reached(game, other))
+
+
+class Raids(Procedure, frozen=True, tag=True):
+    """Houses take turns, in turn order, resolving one Raid order each."""
+
+    turns: ClassVar[tuple[str, ...]] = ("next_house",)
+
+    last_position: int = 0
+
+    def begin(self, game: Game) -> Next:
+        game.emit(f.StepBegan(phase="action", step="raid"), "2E-ACT-1")
+        return self.at("next_house")
+
+    def next_house(self, game: Game) -> Next:
+        house = next_turn(game, self.last_position, "raid")
+        if house is None:
+            return Done()
+        orders = {area: targets(game, area) for area in game.orders_of(house, "raid")}
+        answer = Raid(house=house, area=next(iter(orders)))
+        barred = {
+            area: {
+                other: rules
+                for other in sorted(game.state.orders)
+                if other not in orders[area] and (rules := why_not(game, area, other))
+            }
+            for area in orders
+        }
+        # Without any legal target the first order goes unresolved, and nobody is asked, if that is all one (2E-DP-24).
+        forced = answer if not any(orders.values()) and is_idle(game, house, orders) else None
+        options = RaidChoices(orders, barred)
+        if game.variations.raid_orders == "first":
+            double = tuple(area for area in orders if game.edition.tokens[game.state.orders[area].token].star)
+            options = DoubleRaidChoices(orders, barred, double)
+        question = decision(answer, options, "2E-DP-24", "2E-ACT-2", asked_anyway=forced is None, forced=forced)
+        return Wait(question, then="resolve")
+
+    def resolve(self, game: Game, answer: Raid) -> Next:
+        house, area, target = answer.house, answer.area, answer.target
+        raider = game.state.orders[area]
+        why = ("2E-RAID-1",) if target else ("2E-RAID-6",) if targets(game, area) else ("2E-RAID-7", *_idle(game))
+        special = _first(game, "1E-ORD-4") if game.edition.tokens[raider.token].star else ()
+        special += _first(game, "1E-RAID-2") if answer.second else ()
+        game.emit(f.OrderResolved(house=house, area=area, order=raider.token), *why, *special, "2E-ORD-5")
+        for raided in (target, answer.second):
+            if raided:
+                self._raid(game, house, area, raided)
+        return self.at("next_house", last_position=game.state.position_of(house, "iron-throne"))
+
+    def _raid(self, game: Game, house: HouseId, area: AreaId, target: AreaId) -> None:
+        """One order is removed; a Consolidate Power order is pillaged (2E-RAID-8, 1E-RAID-5)."""
+        raided = game.state.orders.get(target)
+        if raided:
+            token = game.edition.tokens[raided.token]
+            rules = ["2E-RAID-1", "2E-RAID-2", "2E-RAID-5", "2E-RAID-10"]
+            rules += ["2E-RAID-4"] if token.type == "defense" else ["2E-RAID-3"]
+            rules += ["2E-RAID-9"] if token.type == "raid" else []
+            rules += ["2E-PRT-8"] if "port" in (game.board[area].kind, game.board[target].kind) else []
+            if token.type == "consolidate" and not game.pool(house):
+                # No fact tells a gain of nothing.
+                rules += _first(game, "1E-RAID-5", "2E-LIM-2")
+            game.emit(f.OrderRemoved(house=raided.house, area=target, order=raided.token, by=house), *rules)
+            # Pillage pays the raider even when the victim has nothing left to lose.
+            if token.type == "consolidate":
+                if game.variations.raid_orders == "second":
+                    game.gain_power(house, 1, "2E-RAID-8")
+                    game.lose_power(raided.house, 1, "2E-RAID-8")
+                else:
+                    game.gain_power(house, 1, "1E-RAID-5")

@@ -1,0 +1,1 @@
+"""House cards by House: what their texts do, in our own vocabulary."""

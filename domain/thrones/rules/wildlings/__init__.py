@@ -1,0 +1,1 @@
+"""Wildling attacks by both books, and the wildling cards."""

@@ -1,0 +1,1 @@
+"""What is played: editions as data, what tables agree on, and which book their rulings cite."""

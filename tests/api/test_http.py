@@ -828,8 +828,10 @@ def test_a_listener_is_kept_while_the_store_is_away(table: Table, monkeypatch: p
     monkeypatch.setattr(table.place.app.state.watch, "reached", away_at_first)
     with table.http.stream("GET", f"{table.path}/events?after=0") as stream:
         lines = stream.iter_lines()
-        assert next(line for line in lines if line.startswith(":")) == ": the store is away"
         assert next(line for line in lines if line.startswith("id")) == "id: 1"
+        assert next(line for line in lines if line.startswith(":")) == ": the store is away"
+        table.send("stark", table.letter("stark"))
+        assert next(line for line in lines if line.startswith("id")) == "id: 2"
 
 
 def test_a_mistake_of_ours_tells_neither_caller_nor_log_what_it_was_about(

@@ -87,6 +87,10 @@ class Arbitration(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fi
     secrets_log: Literal["at-the-end", "at-once"] = "at-the-end"
 
 
+Chance = Literal["seeded", "stated", "imposed"]
+"""Where draws come from."""
+
+
 class Charter(msgspec.Struct, frozen=True):
     """The record a game is played by.
 
@@ -107,7 +111,7 @@ class Charter(msgspec.Struct, frozen=True):
     houses: tuple[HouseId, ...]
     switches: Switches = Switches()
     seats: dict[str, HouseId] = {}
-    chance: Literal["seeded", "stated", "imposed"] = "seeded"
+    chance: Chance = "seeded"
     arbitration: Arbitration = Arbitration()
     engine: str = ""
     shared: SharedSeed | msgspec.UnsetType = msgspec.UNSET

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from domain.kernel.refusal import Problems, Refusal
-from domain.thrones.tables.charter import AS_PRINTED, Switches, Variations
+from domain.thrones.tables.charter import AS_PRINTED, Arbitration, Switches, Variations
 
 
 @dataclass(frozen=True)
@@ -406,9 +406,12 @@ PRESETS: Mapping[str, Preset] = {
 }
 
 
-def words_of(agreed: Variations | Switches) -> dict[str, str]:
-    """Every variation, or switch, by name with the word that is chosen."""
-    return {info.encode_name: getattr(agreed, info.name) for info in msgspec.structs.fields(type(agreed))}
+def words_of(agreed: Variations | Switches | Arbitration) -> dict[str, str]:
+    """Every variation, switch, or option of disputes, by name with the word that is chosen; of a number its digits."""
+    values = {info.encode_name: getattr(agreed, info.name) for info in msgspec.structs.fields(type(agreed))}
+    return {
+        name: word if isinstance(word, str) else msgspec.json.encode(word).decode() for name, word in values.items()
+    }
 
 
 def chosen(preset: Preset, words: Mapping[str, str]) -> tuple[Variations, Switches]:

@@ -55,7 +55,8 @@ def as_entries(state: Any, submissions: Sequence[Submission]) -> None:
     """The whole ruling as the worker has it made: from stored submissions to the bytes of the entries."""
     line = Line(state, version=1)
     for one in submissions:
-        _, line, _ = JUDGE.rule(line, one, PEPPER)
+        # The scene goes on under the engine that it was taken from, whatever the rules are called today.
+        _, line, _ = JUDGE.rule(line, one, PEPPER, THRONES.pinned(line.state))
 
 
 def look(state: Any, player: str) -> None:

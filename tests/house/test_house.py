@@ -160,7 +160,7 @@ def test_what_the_scenes_do_is_legal_and_passes_the_same_modules_every_time() ->
     for scene in walks.scenes().values():
         line = Line(walks.read_position(bytes(scene.position)), version=1)
         for raw in scene.commands:
-            stored, line, _ = walks.JUDGE.rule(line, walks.stored_submission(bytes(raw), line.taken + 1), walks.PEPPER)
+            stored, line = walks.ruled(line, walks.stored_submission(bytes(raw), line.taken + 1))
             assert isinstance(entry(stored).verdict, Accepted)
     assert walks.scenes()["combat"].commands[1:]
     assert line.version == 1, "the last scene only looks"

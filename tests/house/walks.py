@@ -21,7 +21,7 @@ import msgspec
 
 from domain.thrones.language.view import view
 from domain.thrones.ruleset import THRONES
-from events.envelope import Submission, submission
+from events.envelope import Stored, Submission, submission
 from events.ruling import Judge, Line
 from tests.house.lines import PACKAGES, ROOT
 
@@ -45,6 +45,12 @@ def stored_submission(raw: bytes, number: int) -> Submission:
     return msgspec.structs.replace(new, inbox=f"{number}-0")
 
 
+def ruled(line: Line, one: Submission) -> tuple[Stored, Line]:
+    """The next entry, by the engine that the scene was taken from, whatever today's is called."""
+    stored, line, _ = JUDGE.rule(line, one, PEPPER, THRONES.pinned(line.state))
+    return stored, line
+
+
 def by_the_rules(state: Any, commands: Sequence[Any]) -> None:
     """The game alone: commands in, facts out."""
     for command in commands:
@@ -55,8 +61,7 @@ def as_entries(state: Any, submissions: Sequence[Submission]) -> None:
     """The whole ruling as the worker has it made: from stored submissions to the bytes of the entries."""
     line = Line(state, version=1)
     for one in submissions:
-        # The scene goes on under the engine that it was taken from, whatever the rules are called today.
-        _, line, _ = JUDGE.rule(line, one, PEPPER, THRONES.pinned(line.state))
+        _, line = ruled(line, one)
 
 
 def look(state: Any, player: str) -> None:

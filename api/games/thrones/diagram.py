@@ -94,8 +94,7 @@ def _tracks(state: State, prose: Prose, edition: Edition) -> str:
 
 
 def _houses(game: Game, state: State, prose: Prose) -> str:
-    won_by = "cities" if game.variations.map == "first" else "castles"
-    rows = [f"  {'House':<10} {won_by:>7} supply power pool  hand / discarded"]
+    rows = [f"  {'House':<10} {game.readings.victory.heading:>7} supply power pool  hand / discarded"]
     for house in state.turn_order if state.tracks.get("iron-throne") else state.houses:
         hand = ", ".join(prose.name(card) for card in game.edition.in_order(state.hands.get(house, ())))
         pile = ", ".join(prose.name(card) for card in state.discards.get(house, ()))

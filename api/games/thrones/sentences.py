@@ -66,7 +66,7 @@ class Prose:
 
     def castles(self, number: int) -> str:
         """So many areas that count for victory."""
-        one, several = self.edition.areas_that_win
+        one, several = self.edition.readings.victory.areas
         return f"{number} {one if number == 1 else several}"
 
     def listed(self, words: Iterable[str]) -> str:
@@ -178,7 +178,7 @@ def _agreed(p: Prose, charter: Charter, what: str) -> str:
 
 def _won(p: Prose, x: f.GameWon) -> str:
     areas = next((one.castles for one in x.ranking if one.house == x.winner), None)
-    several = p.edition.areas_that_win[1]
+    several = p.edition.readings.victory.areas[1]
     number = "enough" if areas is None else in_words(areas)
     why = f"controls {number} {several}" if x.reason == "areas" else "leads after the last round"
     return f"{p.name(x.winner)} {why} and wins."

@@ -27,8 +27,8 @@ from domain.thrones.language.pieces import (
 )
 from domain.thrones.language.state import Combat, State
 from domain.thrones.tables.board import Board
-from domain.thrones.tables.charter import Switches, Variations
 from domain.thrones.tables.edition import Edition
+from domain.thrones.tables.readings import Readings
 
 A = TypeVar("A", bound=HouseAnswer)
 T = TypeVar("T")
@@ -46,13 +46,9 @@ class Game(KernelGame[State]):
         return self.edition.board
 
     @property
-    def switches(self) -> Switches:
-        return self.state.charter.switches
-
-    @property
-    def variations(self) -> Variations:
-        """Where this table plays otherwise than the second edition."""
-        return self.edition.variations
+    def readings(self) -> Readings:
+        """How this table reads each chapter."""
+        return self.edition.readings
 
     def emit(self, fact: Fact, *rules: str) -> None:
         """Record a fact with the rules behind it, cited by the law of this table, and apply it."""

@@ -48,7 +48,8 @@ def assignments(game: Game, house: HouseId) -> Assignments:
         stars=game.stars(house),
     )
     land_only = tokens_on_land_only(game)
-    if game.variations.orders == "compulsory" and not land_only:
+    may_leave_empty = game.readings.planning.may_leave_empty
+    if not may_leave_empty and not land_only:
         return plain
     bound = BoundAssignments(
         **msgspec.structs.asdict(plain),
@@ -56,27 +57,19 @@ def assignments(game: Game, house: HouseId) -> Assignments:
         land_only=land_only,
     )
     able = len(bound.complete(list(bound.areas), list(bound.tokens)))
-    return replace(bound, required=able, least=able if game.variations.orders == "compulsory" else 0)
+    return replace(bound, required=able, least=0 if may_leave_empty else able)
 
 
 def tokens_on_land_only(game: Game) -> tuple[OrderId, ...]:
     """Tokens that may not lie at sea (1E-ORD-6)."""
-    if game.variations.consolidate_orders == "second":
-        return ()
-    return tuple(token.id for token in game.edition.tokens.values() if token.type == "consolidate")
+    kinds = game.readings.planning.land_only
+    return tuple(token.id for token in game.edition.tokens.values() if token.type in kinds)
 
 
 def tokens_cited(game: Game, tokens: Iterable[OrderId]) -> tuple[str, ...]:
-    """The first edition's entries of the kinds of token that are laid, where they are read by its book."""
-    entries = {
-        "march": ("1E-ORD-1", game.variations.map),
-        "defense": ("1E-ORD-2", game.variations.map),
-        "support": ("1E-ORD-3", game.variations.map),
-        "raid": ("1E-ORD-4", game.variations.raid_orders),
-        "consolidate": ("1E-ORD-5", game.variations.consolidate_orders),
-    }
+    """The entries of the kinds of token that are laid, in a book that has one for each."""
     kinds = {game.edition.tokens[token].type for token in tokens}
-    return tuple(rule for kind, (rule, book) in entries.items() if kind in kinds and book == "first")
+    return tuple(rule for kind, rule in game.readings.planning.entries.items() if kind in kinds)
 
 
 def areas_and_tokens(game: Game) -> list[tuple[HouseId, int, int]]:
@@ -133,7 +126,7 @@ class PlanningPhase(Procedure, frozen=True, tag=True):
 
     def begin(self, game: Game) -> Next:
         game.emit(f.StepBegan(phase="planning", step="assign-orders"), "2E-PLN-1")
-        if game.variations.orders == "optional":
+        if game.readings.planning.may_leave_empty:
             return self.at("assign")
         short = game.recount(areas_and_tokens)
         for house, areas, tokens in short:
@@ -153,8 +146,8 @@ class PlanningPhase(Procedure, frozen=True, tag=True):
             rules = ["2E-DP-21", "2E-PLN-2", "2E-PLN-4", "2E-PLN-5", "2E-PLN-7", "2E-ORD-6"]
             rules += ["2E-PLN-10", "2E-PLN-11"] if self.in_turn else ["2E-PLN-3", "2E-GEN-15"]
             rules += ["2E-PLN-6"] if options.prohibited else []
-            rules += ["1E-PLAN-3"] if game.variations.orders == "optional" else []
-            rules += ["1E-ORD-6"] if tokens_on_land_only(game) else []
+            rules += game.readings.planning.may_leave_empty
+            rules += game.readings.planning.land_only_rules if tokens_on_land_only(game) else ()
             rules += ["2E-PRT-4"] if any(game.board.is_port(area) for area in options.areas) else []
             rules += ["2E-DP-42"]
             questions.append(decision(answer, options, *rules, secret=True, asked_anyway=True))
@@ -183,7 +176,7 @@ class PlanningPhase(Procedure, frozen=True, tag=True):
         answer = Raven(house=holder, choice="nothing")
         laid = sorted(placed.token for placed in game.state.orders.values() if placed.house == holder)
         prohibited = tuple(token.id for token in game.edition.tokens.values() if is_prohibited(game, token))
-        may_look, on_land = game.variations.raven == "look", tokens_on_land_only(game)
+        may_look, on_land = game.readings.planning.raven_looks, tokens_on_land_only(game)
         options = Replacements(replacements(game, holder), tuple(laid), prohibited)
         if not may_look or on_land:
             at_sea = tuple(area for area, placed in sorted(game.state.orders.items()) if placed.house == holder)
@@ -223,7 +216,7 @@ class PlanningPhase(Procedure, frozen=True, tag=True):
 
     def lift(self, game: Game) -> Next:
         """Prohibitions end with the planning phase (2E-WES-7); by the first edition's cards with the round."""
-        if game.state.prohibited and game.variations.westeros_cards == "second":
+        if game.state.prohibited and game.readings.westeros.prohibitions_last == "planning":
             game.emit(f.ProhibitionsLifted(), "2E-WES-7")
         return Done()
 

@@ -19,7 +19,7 @@ def players(game: Game) -> PlayerCount:
 
 def units_of_absent_houses(game: Game) -> frozenset[AreaId]:
     """Where units of Houses that are not played stand as a neutral force, on the first edition's board (1E-PLAY-2)."""
-    if game.variations.map == "second":
+    if not game.readings.setup.absent_houses_turn_neutral:
         return frozenset()
     absent = (house for house in game.edition.houses.values() if house.id not in game.state.houses)
     return frozenset(area for house in absent for area in house.units)
@@ -33,7 +33,7 @@ def place_neutral_forces(game: Game) -> None:
     for area, strength in sorted(table.neutral_forces.items()):
         placed = f.NeutralForcePlaced(area=area, strength=strength)
         if area in absent:
-            game.emit(placed, "1E-PLAY-2", "2E-NEU-1", "2E-CTL-13", *fewer)
+            game.emit(placed, *game.readings.setup.absent_houses_turn_neutral, "2E-NEU-1", "2E-CTL-13", *fewer)
         else:
             game.emit(placed, "2E-SET-6", "2E-SET-7", "2E-COMP-4", "2E-NEU-1", "2E-CTL-13", *fewer)
     for area in sorted(table.impassable):
@@ -47,12 +47,12 @@ def place_influence_markers(game: Game) -> None:
     fewer = () if table.count == max(game.edition.player_counts) else ("2E-FEW-1", "2E-FEW-4")
     stars: tuple[str, ...] = ("2E-TRK-6",)
     if len(table.stars) < max(game.edition.player_counts):
-        stars = ("2E-TRK-7", "2E-SET-15") if game.variations.stars == "second" else ("2E-TRK-6", "1E-PLAY-6")
-    exchanged = game.variations.kings_court_errata == "on" and not fewer
+        stars = game.readings.setup.stars_of_fewer
+    exchanged = game.readings.setup.court_exchanged if not fewer else ()
     for track in TRACKS:
         rules = ["2E-SET-8", *fewer]
         if track == "kings-court":
-            rules += [*stars, *(("1E-SETUP-7",) if exchanged else ())]
+            rules += [*stars, *exchanged]
         game.emit(f.TrackFilled(track=track, order=table.influence[track]), *rules)
         game.pass_token(track, "2E-SET-8")
 
@@ -60,8 +60,8 @@ def place_influence_markers(game: Game) -> None:
 def starting_units(game: Game, house: HouseId) -> dict[AreaId, Units]:
     """2E-SET-10, with the errata of 2E-SET-11 as the charter has it."""
     figures = game.edition.houses[house]
-    screen = game.switches.lannister_screen
-    if screen == "errata" or (screen == "errata-4plus" and len(game.state.houses) >= 4):
+    errata_from = game.readings.setup.errata_units_from
+    if errata_from is not None and len(game.state.houses) >= errata_from:
         return {**figures.units, **figures.errata_units}
     return figures.units
 
@@ -117,7 +117,7 @@ class Play(Procedure, frozen=True, tag=True):
     phase: int = 0
 
     def begin(self, game: Game) -> Next:
-        setup = game.edition.chapters.setup(decks=self.decks)  # type: ignore[call-arg]  # an edition's set-up takes the decks
+        setup = game.edition.chapters.setup(decks=self.decks)
         return Do(setup, then=self.at("round", decks={}))
 
     def round(self, game: Game) -> Next:

@@ -31,15 +31,17 @@ def standing(game: Game, house: HouseId) -> Standing:
 
 def ranking(game: Game) -> tuple[Standing, ...]:
     """All Houses, best first (2E-VIC-5 to 2E-VIC-9)."""
+    return tuple(sorted((standing(game, house) for house in game.state.houses), key=game.readings.victory.rank))
 
-    def by_errata(one: Standing) -> tuple[int, ...]:
-        return (-one.castles, -one.land_areas, -one.supply, one.iron_throne)
 
-    def by_print(one: Standing) -> tuple[int, ...]:
-        return (-one.castles, -one.strongholds, -one.supply, -one.power, one.iron_throne)
+def by_errata(one: Standing) -> tuple[int, ...]:
+    """All land areas before the supply marker and the Iron Throne track (2E-VIC-6, 2E-VIC-8)."""
+    return (-one.castles, -one.land_areas, -one.supply, one.iron_throne)
 
-    keys = {"errata": by_errata, "printed": by_print, "first-edition": by_first_edition}
-    return tuple(sorted((standing(game, house) for house in game.state.houses), key=keys[game.switches.tiebreak]))
+
+def by_print(one: Standing) -> tuple[int, ...]:
+    """Strongholds, the supply marker, available Power, the Iron Throne track (2E-VIC-7)."""
+    return (-one.castles, -one.strongholds, -one.supply, -one.power, one.iron_throne)
 
 
 def by_first_edition(one: Standing) -> tuple[int, ...]:
@@ -49,7 +51,7 @@ def by_first_edition(one: Standing) -> tuple[int, ...]:
 
 def declare_winner(game: Game, reason: Literal["areas", "rounds"], among: Iterable[HouseId] | None = None) -> NoReturn:
     """End the game at once, whatever step is running (2E-VIC-2)."""
-    table = ranking(game)
+    table, reading = ranking(game), game.readings.victory
     able = set(game.state.houses if among is None else among)
     first = next(one for one in table if one.house in able)
     winner = first.house
@@ -57,14 +59,10 @@ def declare_winner(game: Game, reason: Literal["areas", "rounds"], among: Iterab
     rules = ["2E-VIC-2", "2E-VIC-3", "2E-RND-4"] if reason == "areas" else ["2E-VIC-5", "2E-RND-3"]
     rules += fewer_houses(game) if reason == "areas" else ()
     if len(tied) > 1:
-        rules += {
-            "errata": ["2E-VIC-6", "2E-VIC-8"],
-            "printed": ["2E-VIC-7"],
-            "first-edition": ["1E-WIN-3", "1E-WIN-4"],
-        }[game.switches.tiebreak]
+        rules += reading.tie
         rules += ["2E-VIC-4"] if reason == "areas" else []
-    equal = [one.house for one in tied if by_first_edition(one) == by_first_edition(first)]
-    if game.switches.tiebreak == "first-edition" and len(equal) > 1:
+    equal = [one.house for one in tied if reading.rank(one) == reading.rank(first)]
+    if reading.draws and len(equal) > 1:
         game.emit(f.GameDrawn(houses=tuple(sorted(equal)), ranking=table, reason=reason), *rules, "2E-VIC-9")
         open_seeds(game)
         raise GameEnded
@@ -74,9 +72,9 @@ def declare_winner(game: Game, reason: Literal["areas", "rounds"], among: Iterab
 
 
 def fewer_houses(game: Game) -> tuple[str, ...]:
-    """The rule by which fewer Houses win with another number of areas (1E-PLAY-4)."""
+    """The rule by which fewer Houses win with another number of areas, where there is one."""
     few = len(game.state.charter.houses) < max(game.edition.player_counts)
-    return ("1E-PLAY-4",) if few and game.variations.victory == "first" else ()
+    return game.readings.victory.fewer_houses if few else ()
 
 
 def open_seeds(game: Game) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from domain.kernel.shared import SharedSeed
-from domain.thrones.tables.charter import AS_PRINTED, Arbitration, Chance, Charter, Switches, Variations
+from domain.thrones.tables.charter import Arbitration, Chance, Charter, Switches, Variations
 from domain.thrones.tables.variations import PRESETS, words_of
 
 PIN_LETTERS = 16
@@ -54,7 +54,7 @@ def digest(document: Any) -> str:
 
 def words_agreed(charter: Charter) -> dict[str, str]:
     """All that a charter says in words, by name: how the game is played, how disputes are, where draws come from."""
-    variations = charter.variations if isinstance(charter.variations, Variations) else AS_PRINTED
+    variations = charter.agreed
     return {
         **words_of(variations),
         **words_of(charter.switches),
@@ -92,7 +92,7 @@ def pin(charter: Charter, behaviour: Behaviour | None = None) -> str:
     if behaviour is not None:
         return digest(parts(charter, behaviour))
     own = charter.tables if isinstance(charter.tables, dict) else {}
-    variations = charter.variations if isinstance(charter.variations, Variations) else AS_PRINTED
+    variations = charter.agreed
     is_shared = charter.shared_seed is not None
     agreed = (charter.switches, variations, charter.arbitration, charter.chance, is_shared)
     return _pin(charter.edition, *agreed, msgspec.json.encode(own, order="sorted"))

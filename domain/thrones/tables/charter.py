@@ -27,6 +27,10 @@ class Switches(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_field
     support_unit: Literal["per-order", "per-house"] = "per-order"
 
 
+USUAL = Switches()
+"""Every switch at its default."""
+
+
 class Variations(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields=True, omit_defaults=True):
     """Where a table plays otherwise than the second edition: each field is one thing that tables agree on.
 
@@ -118,6 +122,11 @@ class Charter(msgspec.Struct, frozen=True):
     variations: Variations | UnsetType = UNSET
     tables: dict[str, Any] | UnsetType = UNSET
     assumed: tuple[Text, ...] | UnsetType = UNSET
+
+    @property
+    def agreed(self) -> Variations:
+        """Where the table plays otherwise than the second edition."""
+        return self.variations or AS_PRINTED
 
     @property
     def shared_seed(self) -> SharedSeed | None:

@@ -244,7 +244,7 @@ def explain_charter(charter: Charter) -> Explanation:
     words = charter_words(charter)
     preset = _nearest(words, PRESETS.values(), charter.edition)
     book = _nearest(words, BOOKS, charter.edition)
-    variations = charter.variations if isinstance(charter.variations, Variations) else AS_PRINTED
+    variations = charter.agreed
     explained = Explanation(
         edition=charter.edition,
         preset=preset.id,
@@ -264,7 +264,7 @@ def explain_charter(charter: Charter) -> Explanation:
 
 def charter_words(charter: Charter) -> dict[str, str]:
     """Every switch and variation by name with the word that a charter plays."""
-    variations = charter.variations if isinstance(charter.variations, Variations) else AS_PRINTED
+    variations = charter.agreed
     return _agreed(variations, charter.switches)
 
 

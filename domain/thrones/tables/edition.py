@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -26,8 +26,8 @@ from domain.thrones.language.pieces import (
     WesterosCard,
 )
 from domain.thrones.tables.board import Area, Board
-from domain.thrones.tables.charter import AS_PRINTED, Variations
 from domain.thrones.tables.law import NO_CHANGE, Law
+from domain.thrones.tables.readings import Readings
 
 
 class UnitFigures(msgspec.Struct, frozen=True):
@@ -150,25 +150,37 @@ class Extras(msgspec.Struct, frozen=True):
     assumed: tuple[Assumption, ...]
 
 
+class SetupChapter(Protocol):
+    def __call__(self, *, decks: dict[str, tuple[CardId, ...]]) -> Procedure: ...
+
+
+class WildlingsChapter(Protocol):
+    def __call__(self, *, cause: Literal["threat", "card"]) -> Procedure: ...
+
+
+class CombatChapter(Protocol):
+    def __call__(self, *, area: AreaId, defender: HouseId) -> Procedure: ...
+
+
 @dataclass(frozen=True)
 class Chapters:
     """Which procedure a game runs for each chapter of its book.
 
-    Where the books differ in a number or a word, one procedure reads the variation; where they differ in their
-    steps, each has its own procedure, and this says which of them is played.
+    Where the books differ in a value, one procedure asks for it (:mod:`domain.thrones.tables.readings`); where they
+    differ in their steps, each has its own procedure, and this says which of them is played.
     """
 
-    setup: type[Procedure]
+    setup: SetupChapter
     phases: tuple[type[Procedure], ...]
     raids: type[Procedure]
     marches: type[Procedure]
     consolidation: type[Procedure]
-    wildlings: type[Procedure]
-    combat: type[Procedure]
+    wildlings: WildlingsChapter
+    combat: CombatChapter
 
 
 class Edition:
-    """What one table plays by: tables indexed, variations, the chapters' procedures, the cards' texts, the law."""
+    """What one table plays by: tables indexed, readings, the chapters' procedures, the cards' texts, the law."""
 
     def __init__(
         self,
@@ -180,11 +192,11 @@ class Edition:
         wildling_cards: Mapping[CardId, type[Procedure]],
         card_texts: Mapping[CardId, Any],
         procedures: Iterable[type[Procedure]],
-        variations: Variations = AS_PRINTED,
+        readings: Readings,
         law: Law = NO_CHANGE,
     ) -> None:
         self.tables = tables
-        self.variations = variations
+        self.readings = readings
         self.chapters = chapters
         self.law = law
         self.westeros_cards = westeros_cards
@@ -223,13 +235,6 @@ class Edition:
     def icons(self) -> dict[CardId, int]:
         """Wildling icons by Westeros card."""
         return {card.id: card.icons for deck in self.tables.westeros_decks.values() for card in deck}
-
-    @property
-    def areas_that_win(self) -> tuple[str, str]:
-        """What the board's book calls areas that count for victory, one and several of them."""
-        if self.variations.map == "first":
-            return "city or stronghold", "cities and strongholds"
-        return "Castle or Stronghold", "Castles and Strongholds"
 
     @cached_property
     def westeros_decks(self) -> dict[Deck, tuple[CardId, ...]]:

@@ -183,7 +183,7 @@ class Properties:
         self.round = 0
         self.edition = edition_of(game.charter)
         self.places: dict[str, Any] = {area.id: msgspec.to_builtins(area) for area in self.edition.tables.areas}
-        self.citable = citable(self.edition.variations, game.charter.switches)
+        self.citable = citable(game.charter.agreed, game.charter.switches)
 
     def check(self, entry: Entry) -> None:
         facts = self._round_trip(entry)
@@ -235,7 +235,7 @@ class Properties:
 
     def _goes_below_zero(self, fact: f.StrengthCounted) -> bool:
         """2E-CBT-27: only a final strength counts as 0 then; 1E-BAT-8: not even that."""
-        return self.edition.variations.combat == "first" or fact.stage != "final"
+        return self.edition.readings.combat.strength_floor is None or fact.stage != "final"
 
     def _check_arrival(self, before: State, fact: kernel.Fact) -> None:
         """No area ever gets units of two Houses, nor ships on land, nor land units at sea."""
@@ -322,7 +322,7 @@ class Properties:
         if state.march or state.combat or losing(state):
             return
         needed = self.edition.constants.victory_areas
-        if self.edition.variations.victory == "first" and len(state.houses) == 3:
+        if self.game.charter.agreed.victory == "first" and len(state.houses) == 3:
             needed = 8
         for area, place in self.places.items():
             if place["kind"] == "land":

@@ -177,7 +177,7 @@ def charter_from(
 def changes_from(charter: Charter) -> dict[str, Any]:
     """The fields of a :class:`Partial` that make this charter out of its preset; each is left out when it is empty."""
     base = PRESETS[charter.edition]
-    varied = edition_of(charter).variations
+    varied = charter.agreed
     changes: dict[str, dict[str, Any]] = {
         "switches": _differing(words_of(charter.switches), words_of(base.switches)),
         "variations": _differing(words_of(varied), words_of(base.variations)),
@@ -577,7 +577,7 @@ class _Completion:
     def _westeros(self, state: State, step: str) -> list[Procedure]:
         if step == "wildlings":
             card = WildlingsAttackCard(step="over")
-            attack = self.edition.chapters.wildlings(cause="card")  # type: ignore[call-arg]  # the chapter is told why
+            attack = self.edition.chapters.wildlings(cause="card")
             return [WesterosPhase(step="put_away", resolved=2), card, attack]
         if step == "clash-of-kings":
             bids = ClashOfKings(step="announce", track=TRACKS.index(self._track()), former=state.tracks)

@@ -600,7 +600,7 @@ def _named(case: Case) -> tuple[str, ...]:
 def charter_of(charter: Charter) -> dict[str, Any]:
     """What a case is played by: preset, Houses, every switch and variation, and what else a charter says."""
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(charter))
-    plain["variations"] = words_of(edition_of(charter).variations)
+    plain["variations"] = words_of(charter.agreed)
     return {key: value for key, value in plain.items() if key not in ("seats", "chance", "arbitration", "engine")}
 
 

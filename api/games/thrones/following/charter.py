@@ -199,7 +199,7 @@ def _own_charter(log: r.Log) -> Charter:
 
 def site_readings(charter: Charter) -> dict[str, int]:
     """What was read into a charter beyond the settings, as numbers of assumptions."""
-    variations = charter.variations if isinstance(charter.variations, Variations) else AS_PRINTED
+    variations = charter.agreed
     tables = charter.tables if isinstance(charter.tables, dict) else {}
     return {
         "ports-pay-with-dark-wings": int(charter.switches.dark_wings_ports == "yes"),
@@ -211,7 +211,7 @@ def site_readings(charter: Charter) -> dict[str, int]:
 
 def settings_of(charter: Charter) -> dict[str, bool]:
     """The settings of the site that say what a charter plays by, as far as they can."""
-    variations = charter.variations if isinstance(charter.variations, Variations) else AS_PRINTED
+    variations = charter.agreed
     found = {name: getattr(variations, fields[0]) == yes for name, (fields, yes, _) in _VARIATIONS.items()}
     words = {**_words(variations, AS_PRINTED), **_words(charter.switches, Switches())}
     found.update({f"{OWN} {name} {word}": True for name, word in words.items()})

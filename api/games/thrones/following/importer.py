@@ -203,7 +203,7 @@ def _import(
     log = replace(reading.log, entries=entries)
     charter, problems = charter_of(log, how, borders)
     edition = edition_of(charter)
-    dealt = deal(log.entries, edition, tides=charter.switches.tides_of_battle == "on")
+    dealt = deal(log.entries, edition, tides=edition.readings.combat.tides)
     follower = Follower(log, charter, edition, dealt)
     found = follower.run(is_trial=is_trial)
     replay = Replay(edition, follower.pages)

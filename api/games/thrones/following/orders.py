@@ -335,7 +335,7 @@ class _Search:
                 self.room[new] = max(0, self.room[new] - 1)
                 old = fixed.get(area, ("",))[0]
                 self.stars -= int(self.star[new] and not self.star.get(old, False))
-        self.must = min(len(self.areas), token_limit(game, house)) if game.variations.orders == "compulsory" else 0
+        self.must = 0 if game.readings.planning.may_leave_empty else min(len(self.areas), token_limit(game, house))
         self.power = None if wanted.power is None else wanted.power.get(house, 0)
         self.worth = {area: worth(game, house, area) for area in self.areas}
         land_only = {order_of_token(token) for token in tokens_on_land_only(game)}

@@ -58,7 +58,7 @@ def destination(game: Game, house: HouseId, origin: AreaId, area: AreaId, grante
     required = neutral_strength(game, area)
     if required is None:
         return Destination(room=game.room(area))
-    if game.variations.neutral_attack == "first":
+    if not game.readings.marches.weak_attack_is_refused:
         # Support is settled after the declaration there, so that no declaration is too weak (1E-NEUT-6).
         return Destination(contested="neutral")
     token = game.token(origin)
@@ -84,13 +84,13 @@ def destination(game: Game, house: HouseId, origin: AreaId, area: AreaId, grante
 def why_no_power(game: Game, house: HouseId, area: AreaId) -> tuple[str, ...]:
     """The rules that forbid leaving a Power token in an area all units leave (2E-CTL-4).
 
-    On one's own home area only the second edition's book forbids it (1E-CTRL-3).
+    On one's own home area not every book forbids it (1E-CTRL-3).
     """
     if not game.board.is_land(area) or game.state.power[house] < 1:
         return ("2E-CTL-4",)
     if area in game.state.power_tokens:
         return ("2E-CTL-4", "2E-CTL-6")
-    at_home = game.variations.map == "second" and game.shield(area) == house
+    at_home = not game.readings.marches.power_left_at_home and game.shield(area) == house
     return ("2E-CTL-4", "2E-CTL-10") if at_home else ()
 
 
@@ -180,8 +180,7 @@ class MarchOrders(Procedure, frozen=True, tag=True):
     granted: tuple[AreaId, ...] = ()
 
     def begin(self, game: Game) -> Next:
-        over = ("1E-RAID-9",) if game.variations.raid_orders == "first" else ()
-        game.emit(f.StepBegan(phase="action", step="march"), "2E-ACT-1", *over)
+        game.emit(f.StepBegan(phase="action", step="march"), "2E-ACT-1", *game.readings.raids.over)
         return self.at("next_house")
 
     def next_house(self, game: Game) -> Next:
@@ -219,8 +218,8 @@ class MarchOrders(Procedure, frozen=True, tag=True):
         eligible = eligible_orders(game, self.target)
         for house in game.turns((*self.asked, self.house), among=eligible):
             answer = NeutralSupport(house=house, target=self.target, orders=dict.fromkeys(eligible[house], False))
-            per_house = game.switches.support_unit == "per-house"
-            options = YesNo(eligible[house], per_house, ("2E-NEU-5", "2E-NEU-6"))
+            at_once = game.readings.combat.support_for_all_orders
+            options = YesNo(eligible[house], at_once, ("2E-NEU-5", "2E-NEU-6"))
             rules = ("2E-DP-27", "2E-NEU-5", "2E-NEU-6")
             return Wait(decision(answer, options, *rules, asked_anyway=True), then="answered")
         return self.at("declare")
@@ -239,7 +238,7 @@ class MarchOrders(Procedure, frozen=True, tag=True):
             return self.at("next_house")
         answer = MarchOrder(house=self.house, area=next(iter(options.origins)))
         rules: tuple[str, ...] = ("2E-DP-25", "2E-MAR-1", "2E-MAR-11", "2E-ACT-2", "2E-ACT-4")
-        rules += ("1E-CTRL-3",) if game.variations.map == "first" else ()
+        rules += game.readings.marches.power_left_at_home
         question = decision(answer, options, *rules, asked_anyway=True)
         return Wait(question, then="depart")
 
@@ -290,7 +289,7 @@ class MarchOrders(Procedure, frozen=True, tag=True):
         defender = contested_by(game, march.house, march.to)
         assert defender is not None
         return Do(
-            game.edition.chapters.combat(area=march.to, defender=defender),  # type: ignore[call-arg]  # the chapter is told where and against whom
+            game.edition.chapters.combat(area=march.to, defender=defender),
             then=self.at("next_house", house=""),
         )
 
@@ -303,7 +302,7 @@ class MarchOrders(Procedure, frozen=True, tag=True):
         counted = f.StrengthCounted(
             stage="neutral", house=march.house, area=march.to, lines=tuple(lines), total=total(lines)
         )
-        tides = ("2E-TOB-11",) if game.switches.tides_of_battle == "on" else ()
+        tides = ("2E-TOB-11",) if game.readings.combat.tides else ()
         game.emit(counted, "2E-NEU-2", "2E-NEU-3", "2E-NEU-4", "2E-NEU-5", "2E-NEU-6", "2E-NEU-8", *tides)
         game.emit(f.NeutralForceRemoved(area=march.to), "2E-NEU-7")
         game.emit(f.UnitsArrived(house=march.house, to=march.to, units=march.units), "2E-NEU-7")

@@ -59,9 +59,9 @@ class MarchesThenSupport(MarchOrders, frozen=True, tag=True):
             return self.at("settle")
         for house in game.turns((*self.asked, self.house), among=eligible):
             answer = NeutralSupport(house=house, target=self.target, orders=dict.fromkeys(eligible[house], False))
-            per_house = game.switches.support_unit == "per-house"
+            at_once = game.readings.combat.support_for_all_orders
             rules = ("1E-DP-20", "1E-NEUT-2")
-            question = decision(answer, YesNo(eligible[house], per_house, rules), *rules, asked_anyway=True)
+            question = decision(answer, YesNo(eligible[house], at_once, rules), *rules, asked_anyway=True)
             return Wait(question, then="answered")
         return self.at("settle")
 

@@ -28,15 +28,16 @@ class ActionPhase(Procedure, frozen=True, tag=True):
         return Do(game.edition.chapters.marches(), then=self.at("consolidate"))
 
     def consolidate(self, game: Game) -> Next:
-        if game.variations.combat == "first":
-            stand_up(game, "1E-RET-10")
+        rise = game.readings.combat.rise_before_consolidation
+        if rise:
+            stand_up(game, *rise)
         return Do(game.edition.chapters.consolidation(), then=self.at("clean_up"))
 
     def clean_up(self, game: Game) -> Next:
         game.emit(f.StepBegan(phase="action", step="clean-up"), "2E-ACT-1")
         game.emit(f.OrdersTakenBack(), "2E-CLN-1", "2E-ORD-5")
         stand_up(game, "2E-CLN-2")
-        if game.variations.westeros_cards == "first" and game.state.prohibited:
+        if game.readings.westeros.prohibitions_last == "round" and game.state.prohibited:
             game.emit(f.ProhibitionsLifted(), "1E-ROUND-1")
         if game.state.used:
             game.emit(f.TokensRefreshed(tokens=game.state.used), "2E-CLN-3")

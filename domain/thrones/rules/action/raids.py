@@ -16,16 +16,6 @@ from domain.thrones.rules.options import DoubleRaidChoices, RaidChoices
 PLAIN_TARGETS = ("support", "raid", "consolidate")
 
 
-def _first(game: Game, *rules: str) -> tuple[str, ...]:
-    """Rules that are cited where raids go by the first edition's book."""
-    return rules if game.variations.raid_orders == "first" else ()
-
-
-def _idle(game: Game) -> tuple[str, ...]:
-    """The rule by which an order may be resolved without effect: the first edition has one for each kind of order."""
-    return ("2E-ACT-3",) if game.variations.map == "second" else ("1E-RAID-4",)
-
-
 def reached(game: Game, area: AreaId) -> tuple[AreaId, ...]:
     """Areas a Raid order reaches (2E-RAID-5, 2E-PRT-8)."""
     board = game.board
@@ -39,6 +29,7 @@ def reached(game: Game, area: AreaId) -> tuple[AreaId, ...]:
 
 def why_not(game: Game, area: AreaId, target: AreaId) -> tuple[str, ...]:
     """The rules that forbid raiding ``target`` from ``area``; none if it is legal."""
+    reading = game.readings.raids
     raider, order = game.state.orders[area], game.state.orders.get(target)
     if order is None or order.house == raider.house:
         return ("2E-RAID-2",)
@@ -47,15 +38,13 @@ def why_not(game: Game, area: AreaId, target: AreaId) -> tuple[str, ...]:
             ("2E-RAID-5", "2E-PRT-8") if "port" in (game.board[area].kind, game.board[target].kind) else ("2E-RAID-5",)
         )
     if target not in reached(game, area):
-        return ("2E-RAID-2", *_first(game, "1E-RAID-7"), "2E-TRN-7", "2E-MAP-6")
+        return ("2E-RAID-2", *reading.far, "2E-TRN-7", "2E-MAP-6")
     kind = game.edition.tokens[order.token].type
     if kind in PLAIN_TARGETS:
         return ()
-    if game.variations.raid_orders == "first":
-        return ("1E-RAID-3",)
-    if kind == "defense" and game.edition.tokens[raider.token].star:
+    if kind == "defense" and reading.special_raids_defense and game.edition.tokens[raider.token].star:
         return ()
-    return ("2E-RAID-3", "2E-RAID-4")
+    return reading.beyond_raids
 
 
 def targets(game: Game, area: AreaId) -> tuple[AreaId, ...]:
@@ -102,7 +91,7 @@ class Raids(Procedure, frozen=True, tag=True):
         # Without any legal target the first order goes unresolved, and nobody is asked, if that is all one (2E-DP-24).
         forced = answer if not any(orders.values()) and is_idle(game, house, orders) else None
         options = RaidChoices(orders, barred)
-        if game.variations.raid_orders == "first":
+        if game.readings.raids.twice:
             double = tuple(area for area in orders if game.edition.tokens[game.state.orders[area].token].star)
             options = DoubleRaidChoices(orders, barred, double)
         question = decision(answer, options, "2E-DP-24", "2E-ACT-2", asked_anyway=forced is None, forced=forced)
@@ -110,10 +99,10 @@ class Raids(Procedure, frozen=True, tag=True):
 
     def resolve(self, game: Game, answer: Raid) -> Next:
         house, area, target = answer.house, answer.area, answer.target
-        raider = game.state.orders[area]
-        why = ("2E-RAID-1",) if target else ("2E-RAID-6",) if targets(game, area) else ("2E-RAID-7", *_idle(game))
-        special = _first(game, "1E-ORD-4") if game.edition.tokens[raider.token].star else ()
-        special += _first(game, "1E-RAID-2") if answer.second else ()
+        raider, reading = game.state.orders[area], game.readings.raids
+        why = ("2E-RAID-1",) if target else ("2E-RAID-6",) if targets(game, area) else ("2E-RAID-7", *reading.idle)
+        special = reading.special if game.edition.tokens[raider.token].star else ()
+        special += reading.twice if answer.second else ()
         game.emit(f.OrderResolved(house=house, area=area, order=raider.token), *why, *special, "2E-ORD-5")
         for raided in (target, answer.second):
             if raided:
@@ -122,7 +111,7 @@ class Raids(Procedure, frozen=True, tag=True):
 
     def _raid(self, game: Game, house: HouseId, area: AreaId, target: AreaId) -> None:
         """One order is removed; a Consolidate Power order is pillaged (2E-RAID-8, 1E-RAID-5)."""
-        raided = game.state.orders.get(target)
+        raided, reading = game.state.orders.get(target), game.readings.raids
         if raided:
             token = game.edition.tokens[raided.token]
             rules = ["2E-RAID-1", "2E-RAID-2", "2E-RAID-5", "2E-RAID-10"]
@@ -131,12 +120,10 @@ class Raids(Procedure, frozen=True, tag=True):
             rules += ["2E-PRT-8"] if "port" in (game.board[area].kind, game.board[target].kind) else []
             if token.type == "consolidate" and not game.pool(house):
                 # No fact tells a gain of nothing.
-                rules += _first(game, "1E-RAID-5", "2E-LIM-2")
+                rules += reading.pool_empty
             game.emit(f.OrderRemoved(house=raided.house, area=target, order=raided.token, by=house), *rules)
             # Pillage pays the raider even when the victim has nothing left to lose.
             if token.type == "consolidate":
-                if game.variations.raid_orders == "second":
-                    game.gain_power(house, 1, "2E-RAID-8")
-                    game.lose_power(raided.house, 1, "2E-RAID-8")
-                else:
-                    game.gain_power(house, 1, "1E-RAID-5")
+                game.gain_power(house, 1, reading.pillage)
+                if reading.victim_pays:
+                    game.lose_power(raided.house, 1, reading.pillage)

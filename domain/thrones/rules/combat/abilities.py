@@ -83,8 +83,8 @@ class Abilities(Procedure, frozen=True, tag=True):
 
     def _rules(self, game: Game, combat: Combat) -> tuple[str, ...]:
         both = all(house in self._cards(combat) for house in combat.combatants)
-        order = "2E-HCX-1" if game.variations.ability_order == "iron-throne" else "1E-HC-3"
-        return (RULE_OF_TIMING[self.timing], "2E-HC-2", *((order,) if both else ()))
+        order = (game.readings.combat.texts_by_rule,) if both else ()
+        return (RULE_OF_TIMING[self.timing], "2E-HC-2", *order)
 
     def _after(self, card: CardId) -> Procedure:
         return self.at("begin", resolved=(*self.resolved, card), current="")

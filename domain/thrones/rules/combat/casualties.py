@@ -42,7 +42,7 @@ class Casualties(Procedure, frozen=True, tag=True):
             removed = f.GarrisonRemoved(area=combat.area, house=loser)
             game.emit(removed, "2E-CAS-1", "2E-GAR-3", "2E-GAR-4", "2E-GAR-5")
         # By the first edition's book the routed die when they would have to retreat (1E-CAS-3, 1E-RET-8).
-        routed_die = game.variations.combat == "second"
+        routed_die = game.readings.combat.routed_die == "as-casualties"
         lost = {
             unit: count
             for unit, count in participating(game, combat, loser).items()

@@ -84,10 +84,8 @@ class CombatCleanUp(Procedure, frozen=True, tag=True):
         owner = game.state.power_tokens.get(combat.area)
         if not owner:
             return self.at("control")
-        by_the_first_book = game.variations.combat == "first"
-        stays = game.switches.token_after_empty_win == "stays" and not by_the_first_book
-        change = f.PowerTokenKept if stays else f.PowerTokenRemoved
-        game.emit(change(house=owner, area=combat.area), "1E-BAT-11" if by_the_first_book else "2E-CUP-4")
+        change = f.PowerTokenKept if game.readings.combat.token_stays else f.PowerTokenRemoved
+        game.emit(change(house=owner, area=combat.area), game.readings.combat.nobody_enters)
         return self.at("control")
 
     def control(self, game: Game) -> Next:

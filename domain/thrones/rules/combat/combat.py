@@ -20,6 +20,11 @@ from domain.thrones.rules.game import Game, decision
 from domain.thrones.rules.options import Words
 
 
+def by_fiefdoms(game: Game, house: HouseId) -> int:
+    """Ties go by the Fiefdoms track of the moment (2E-TRK-3)."""
+    return game.state.position_of(house, "fiefdoms")
+
+
 class Combat(Procedure, frozen=True, tag=True):
     """One combat, in the steps of 2E-CBT-2. The attacker's units are on their way (2E-CBT-3)."""
 
@@ -33,9 +38,9 @@ class Combat(Procedure, frozen=True, tag=True):
             attacker=march.house, defender=self.defender, area=self.area, origin=march.origin, order=march.order
         )
         units = game.state.units_in(self.area)
-        lone = ("2E-GAR-2",) if not units else ()
-        if game.variations.combat == "first" and units and all(map(is_routed, units)):
-            lone = ("1E-BAT-13",)
+        lone: tuple[str, ...] = ("2E-GAR-2",) if not units else ()
+        if units and all(map(is_routed, units)):
+            lone = game.readings.combat.routed_alone
         game.emit(began, "2E-CBT-1", "2E-CBT-2", "2E-CBT-3", "2E-GEN-10", "2E-GEN-12", *lone)
         return Do(CallForSupport(), then=self.at("initial_strength"))
 
@@ -43,7 +48,7 @@ class Combat(Procedure, frozen=True, tag=True):
         """Step 2."""
         for house in game.combat.combatants:
             count(game, game.combat, "initial", house)
-        if game.switches.tides_of_battle == "on":
+        if game.readings.combat.tides:
             nth = game.state.combats.count(game.state.combats[-1])
             occasion = f"tides/round-{game.state.round}/{game.state.combats[-1]}/{nth}"
             game.shuffle("tides", game.edition.tides_deck, occasion, "2E-TOB-3", "2E-TOB-1")
@@ -80,7 +85,7 @@ class Combat(Procedure, frozen=True, tag=True):
         """Step 3e: attacker, then defender draw a Tides card, each seen by its drawer alone."""
         if game.combat.stopped:
             return self.at("casualties")
-        if game.switches.tides_of_battle == "off":
+        if not game.readings.combat.tides:
             return self.at("known_strength")
         for house in game.combat.combatants:
             self._draw(game, house, "2E-TOB-4")
@@ -131,7 +136,7 @@ class Combat(Procedure, frozen=True, tag=True):
             return self.at("final_strength")
         answer = BladeStrength(house=holder, area=self.area, choice="do-not-use")
         options = Words(("use", "do-not-use"), ("2E-CBT-25",))
-        tides = ("2E-TOB-7",) if game.switches.tides_of_battle == "on" else ()
+        tides = ("2E-TOB-7",) if game.readings.combat.tides else ()
         rules = ("2E-DP-35", "2E-CBT-24", "2E-CBT-25", *tides)
         return Wait(decision(answer, options, *rules, asked_anyway=True), then="blade_answered")
 
@@ -142,13 +147,13 @@ class Combat(Procedure, frozen=True, tag=True):
         return self.at("final_strength")
 
     def final_strength(self, game: Game) -> Next:
-        """Steps 5 and 6a: the higher strength wins, a tie goes by the Fiefdoms track of this moment (2E-CBT-28)."""
-        fight = game.combat
+        """Steps 5 and 6a: the higher strength wins, a tie goes by what the edition ranks it by (2E-CBT-28)."""
+        fight, reading = game.combat, game.readings.combat
         totals = {house: count(game, fight, "final", house) for house in fight.combatants}
         tie = totals[fight.attacker] == totals[fight.defender]
-        winner = min(fight.combatants, key=lambda one: (-totals[one], game.state.position_of(one, "fiefdoms")))
+        winner = min(fight.combatants, key=lambda one: (-totals[one], reading.tie_rank(game, one)))
         decided = f.CombatDecided(winner=winner, loser=fight.opponent(winner), totals=totals, tie=tie)
-        game.emit(decided, "2E-CBT-28", *(("2E-TRK-3",) if tie else ()))
+        game.emit(decided, "2E-CBT-28", *(reading.tie if tie else ()))
         for house in game.combat.combatants:
             swords, fortifications = (
                 icon_lines(game, game.combat, house, icon) for icon in ("swords", "fortifications")

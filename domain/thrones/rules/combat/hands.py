@@ -17,7 +17,7 @@ def refill(game: Game, house: HouseId, last: tuple[CardId, ...], *rules: str) ->
     """An empty hand takes the discard pile back, except what was discarded last, unless all is agreed (2E-HC-12)."""
     if game.state.hands[house]:
         return
-    stay = last if game.variations.card_return == "all-but-last" else ()
+    stay = last if game.readings.combat.last_discard_stays else ()
     back = tuple(card for card in game.state.discards[house] if card not in stay)
     if back:
         game.emit(f.CardsTaken(house=house, cards=back), *rules, "2E-HC-12", "2E-LIM-5")

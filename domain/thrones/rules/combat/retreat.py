@@ -33,7 +33,7 @@ def why_barred(game: Game, house: HouseId, area: AreaId) -> tuple[str, ...]:
         return ()
     if area in game.state.garrisons:
         return ("2E-RET-7",)
-    if game.variations.combat == "first" and area not in game.state.power_tokens:
+    if not game.readings.combat.shield_bars_retreat and area not in game.state.power_tokens:
         return ()
     return ("2E-RET-6", "2E-CTL-15")
 
@@ -43,7 +43,7 @@ def is_origin_barred(game: Game, house: HouseId, origin: AreaId) -> bool:
 
     By the first edition's book he always goes back (1E-RET-1).
     """
-    if game.variations.combat == "first":
+    if game.readings.combat.attacker_always_returns:
         return False
     return game.controller(origin) not in (None, house) or (
         game.board.is_port(origin) and game.controller(origin) != house
@@ -61,7 +61,7 @@ def loss_in(game: Game, house: HouseId, area: AreaId, arriving: int) -> int:
 
 def returning_loss(game: Game, house: HouseId, origin: AreaId, arriving: int) -> int:
     """The loss of an attacker who goes back, unless the charter ignores supply then (2E-RET-4)."""
-    if game.switches.attacker_retreat_supply == "ignore":
+    if not game.readings.combat.supply_binds_returning:
         return 0
     return loss_in(game, house, origin, arriving)
 
@@ -110,7 +110,7 @@ class Retreat(Procedure, frozen=True, tag=True):
     def begin(self, game: Game) -> Next:
         combat = game.combat
         assert combat.loser is not None and combat.winner is not None
-        if game.variations.combat == "first":
+        if game.readings.combat.routed_die == "when-they-retreat":
             self._destroy_routed(game)
         units = participating(game, combat, combat.loser)
         if not size(units):

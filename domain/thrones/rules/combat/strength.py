@@ -34,11 +34,6 @@ from domain.thrones.rules.combat.cards.vocabulary import (
 from domain.thrones.rules.game import Game
 
 
-def by_the_first_book(game: Game, *rules: str) -> tuple[str, ...]:
-    """These rules where battles go by the first edition's book, else none."""
-    return rules if game.variations.combat == "first" else ()
-
-
 def base_value(game: Game, unit: Unit, target: AreaId, side: Side) -> tuple[int, tuple[str, ...]]:
     """What a unit counts before any card (2E-CBT-15 to 2E-CBT-17)."""
     if is_routed(unit):
@@ -66,7 +61,7 @@ def value_of(
     """
     value, rules = base_value(game, unit, target, side)
     if is_routed(unit):
-        return value, (*rules, *(by_the_first_book(game, "1E-SUPP-7") if in_support else ()))
+        return value, (*rules, *(game.readings.combat.routed_support if in_support else ()))
     zeroed = False
     for house in in_ability_order(game, combat) if combat is not None else ():
         assert combat is not None
@@ -94,7 +89,7 @@ def value_of(
             ):
                 value += 1
                 rules = (*rules, rule.rule, "2E-HCX-17")
-    if zeroed and game.switches.ships_vs_salladhor == "zero":
+    if zeroed and game.readings.combat.zeroed_ships_stay_zero:
         value = 0
     if in_support and unit == "footman" and footmen_do_not_support(game):
         value, rules = 0, (*rules, "1E-WCARD-11")
@@ -103,7 +98,7 @@ def value_of(
 
 def footmen_do_not_support(game: Game) -> bool:
     """Rains of Autumn of the first edition's deck (1E-WCARD-11)."""
-    return game.variations.westeros_cards == "first" and FOOTMEN_IN_SUPPORT in game.state.prohibited
+    return FOOTMEN_IN_SUPPORT in game.state.prohibited
 
 
 def unit_lines(
@@ -124,7 +119,7 @@ def support_lines(game: Game, combat: Combat | None, area: AreaId, target: AreaI
     lines = [_with_rules(line, "2E-CBT-11", "2E-CBT-20", "2E-ORD-4") for line in lines]
     bonus = game.edition.tokens[placed.token].modifier
     if bonus:
-        rules = ("2E-CBT-20", "2E-ORD-2", *by_the_first_book(game, "1E-ORD-3"))
+        rules = ("2E-CBT-20", "2E-ORD-2", *game.readings.combat.special_support)
         lines.append(Line("support", placed.token, bonus, rules, area, placed.house))
     return lines
 
@@ -138,7 +133,7 @@ def _order_lines(game: Game, combat: Combat, house: HouseId) -> list[Line]:
     if house == combat.attacker:
         assert game.state.march is not None
         token = game.edition.tokens[game.state.march.order]
-        rules = ("2E-CBT-18", "2E-MAR-13", *by_the_first_book(game, "1E-ORD-1"))
+        rules = ("2E-CBT-18", "2E-MAR-13", *game.readings.combat.march_order)
         return [Line("order", token.id, token.modifier, rules, combat.origin)]
     token_there = game.token(combat.area)
     if token_there is None or token_there.type != "defense" or game.state.orders[combat.area].house != house:
@@ -188,9 +183,9 @@ def card_lines(game: Game, combat: Combat, house: HouseId) -> list[Line]:
             kept = ("2E-HCX-14",) if printed < game.edition.cards[text.card].strength else ()
             why = (text.rule, "2E-HC-5", "2E-HCX-4", *kept)
             lines.append(Line("card", text.card, effect.strength, why, house=house))
-    short = -sum(line.amount for line in lines)
-    if short > 0 and game.variations.combat == "second":
-        lines.append(Line("card", text.card, short, ("2E-CBT-27",), house=house))
+    sum_, floor = total(lines), game.readings.combat.strength_floor
+    if floor is not None and sum_ < floor:
+        lines.append(Line("card", text.card, floor - sum_, game.readings.combat.below_floor, house=house))
     return lines
 
 
@@ -220,13 +215,14 @@ def count(game: Game, combat: Combat, stage: str, house: HouseId) -> int:
         "known": ("2E-CBT-24", "2E-CBT-26"),
         "final": ("2E-CBT-26",),
     }[stage]
+    reading = game.readings.combat
     if stage == "initial":
-        rules = (*rules, *by_the_first_book(game, "1E-BAT-5"))
-    sum_ = total(lines)
-    if sum_ < 0:
-        # Only a final strength counts as 0 then, and only by the second edition's book.
-        rules = (*rules, *(by_the_first_book(game, "1E-BAT-8") or ("2E-CBT-27",)))
-        sum_ = 0 if stage == "final" and game.variations.combat == "second" else sum_
+        rules = (*rules, *reading.initial)
+    sum_, floor = total(lines), reading.strength_floor
+    if sum_ < (floor or 0):
+        # Only a final strength is raised to the floor, where there is one.
+        rules = (*rules, *reading.below_floor)
+        sum_ = floor if stage == "final" and floor is not None else sum_
     counted = f.StrengthCounted(stage=stage, house=house, area=combat.area, lines=tuple(lines), total=sum_)  # type: ignore[arg-type]  # stage is one of the three keys above
     game.emit(counted, *rules)
     return sum_

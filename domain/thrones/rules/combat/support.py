@@ -52,11 +52,11 @@ class CallForSupport(Procedure, frozen=True, tag=True):
             words = _words(combat, house)
             default: Supported = combat.side_of(house) or "withhold"
             answer = Support(house=house, area=combat.area, orders=dict.fromkeys(eligible[house], default))
-            per_house = game.switches.support_unit == "per-house"
+            at_once = game.readings.combat.support_for_all_orders
             rules = ("2E-CBT-8", "2E-CBT-9", "2E-CBT-10")
             where = _eligibility_rule(game, combat.area)
             which = ("2E-CBT-4", where, "2E-CBT-7")
-            options = PerOrder(dict.fromkeys(eligible[house], words), per_house, rules, which)
+            options = PerOrder(dict.fromkeys(eligible[house], words), at_once, rules, which)
             cited = ("2E-DP-30", "2E-CBT-4", where, "2E-CBT-7", "2E-CBT-8")
             return Wait(decision(answer, options, *cited, asked_anyway=True), then="declare")
         return Done()

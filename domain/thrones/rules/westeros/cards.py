@@ -83,15 +83,13 @@ class DarkWingsDarkWords(CardEffect, frozen=True, tag=True):
         if answer.choice == "clash-of-kings":
             return self.carry_out(ClashOfKings())
         if answer.choice == "collect-power":
-            game_of_thrones_income(game, "2E-WEC-10", ports=game.switches.dark_wings_ports == "yes")
+            game_of_thrones_income(game, "2E-WEC-10", ports=game.readings.westeros.dark_wings_pay_ports)
         return Done()
 
 
 class WildlingsAttackCard(CardEffect, frozen=True, tag=True):
     def begin(self, game: Game) -> Next:
-        return self.carry_out(
-            game.edition.chapters.wildlings(cause="card")  # type: ignore[call-arg]  # the chapter is told why
-        )
+        return self.carry_out(game.edition.chapters.wildlings(cause="card"))
 
 
 class PutToTheSword(CardEffect, frozen=True, tag=True):

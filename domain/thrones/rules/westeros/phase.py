@@ -43,8 +43,9 @@ class WesterosPhase(Procedure, frozen=True, tag=True):
 
     def _count_icons(self, game: Game, card: CardId) -> None:
         """Winter is Coming, which is shuffled back, moves the threat where every card drawn does (1E-WEST-3)."""
-        if game.variations.wildling_strength == "first" and game.edition.icons[card]:
-            self._move(game, game.edition.icons[card], "1E-WEST-3")
+        counted = game.readings.westeros.replaced_icons_count
+        if counted and game.edition.icons[card]:
+            self._move(game, game.edition.icons[card], *counted)
 
     def _move(self, game: Game, icons: int, *rules: str) -> int:
         """Move the threat, at most to the last space. Returns where it stands."""
@@ -53,11 +54,9 @@ class WesterosPhase(Procedure, frozen=True, tag=True):
         after = min(place + icons, len(track) - 1)
         ignored = place + icons - after
         moved = f.ThreatMoved(threat=track[after], icons=icons, ignored=ignored)
-        if game.variations.wildling_strength == "first":
-            stop = ("1E-WEST-4",) if after == len(track) - 1 else ()
-        else:
-            stop = ("2E-WES-5",) if ignored else ()
-        game.emit(moved, *rules, *stop)
+        reading = game.readings.westeros
+        stop = reading.last_space if after == len(track) - 1 else ()
+        game.emit(moved, *rules, *stop, *(reading.beyond_last_space if ignored else ()))
         return after
 
     def _reshuffle(self, game: Game, deck: Deck, *rules: str) -> None:
@@ -77,15 +76,12 @@ class WesterosPhase(Procedure, frozen=True, tag=True):
         if not icons:
             return self.at("cards")
         replaced = any(isinstance(fact, f.WesterosCardDrawn) and fact.card in WINTER_IS_COMING for fact in game.facts)
-        first = game.variations.wildling_strength == "first"
-        after = self._move(game, icons, "2E-WES-4", *(("1E-WEST-3",) if replaced and first else ()))
+        reading = game.readings.westeros
+        after = self._move(game, icons, "2E-WES-4", *(reading.replaced_icons_count if replaced else ()))
         # By the first edition's book, and where tables agree on it, attacks come by card alone (1E-WEST-4).
         is_full = after == len(game.edition.constants.threat_track) - 1
-        if is_full and not first and game.variations.full_track == "attack":
-            return Do(
-                game.edition.chapters.wildlings(cause="threat"),  # type: ignore[call-arg]  # the chapter is told why
-                then=self.at("cards"),
-            )
+        if is_full and reading.full_threat_attacks:
+            return Do(game.edition.chapters.wildlings(cause="threat"), then=self.at("cards"))
         return self.at("cards")
 
     def cards(self, game: Game) -> Next:
@@ -102,6 +98,5 @@ class WesterosPhase(Procedure, frozen=True, tag=True):
     def put_away(self, game: Game) -> Next:
         deck = tuple(game.edition.westeros_decks)[self.resolved]
         card: CardId = game.state.westeros_cards[deck]
-        under = ("1E-WEST-1",) if game.variations.westeros_cards == "first" else ("2E-WES-8",)
-        game.emit(f.WesterosCardResolved(deck=deck, card=card), *under)
+        game.emit(f.WesterosCardResolved(deck=deck, card=card), *game.readings.westeros.resolved)
         return self.at("cards", resolved=self.resolved + 1)

@@ -82,9 +82,10 @@ class WildlingCardProcedure(Procedure, frozen=True):
 def threat_after(game: Game, winner: Winner) -> int:
     """Where the threat token goes: to 0, or after a lost attack two spaces back (2E-WLD-9, 1E-WILD-10)."""
     track = game.edition.constants.threat_track
-    if winner == "nights-watch" or game.variations.wildling_strength == "first":
+    back = game.readings.westeros.threat_back
+    if winner == "nights-watch" or back is None:
         return track[0]
-    return track[max(0, track.index(game.state.threat) - 2)]
+    return track[max(0, track.index(game.state.threat) - back)]
 
 
 class Attack(Procedure, frozen=True):

@@ -189,7 +189,7 @@ class MassingOnTheMilkwater(WildlingCardProcedure, frozen=True, tag=True):
         gone = tuple(
             card for card in game.edition.in_order(hand) if game.edition.cards[card].strength == max(strengths)
         )
-        if len(gone) == len(hand) and game.switches.massing_equal_hand == "keep":
+        if len(gone) == len(hand) and game.readings.westeros.equal_hand_is_kept:
             return self.after(self.bidder)
         discard(game, self.bidder, gone, self.rule)
         return self.after(self.bidder)

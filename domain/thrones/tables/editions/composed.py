@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from importlib.resources import files
@@ -23,12 +24,13 @@ from domain.thrones.rules.combat.abilities import Abilities
 from domain.thrones.rules.combat.cards import house_cards
 from domain.thrones.rules.combat.casualties import Casualties
 from domain.thrones.rules.combat.cleanup import CombatCleanUp
-from domain.thrones.rules.combat.combat import Combat
+from domain.thrones.rules.combat.combat import Combat, by_fiefdoms
 from domain.thrones.rules.combat.retreat import Retreat
 from domain.thrones.rules.combat.support import CallForSupport
 from domain.thrones.rules.control import Consequences
 from domain.thrones.rules.planning import PlanningPhase
 from domain.thrones.rules.setup import Play, Setup
+from domain.thrones.rules.victory import by_errata, by_first_edition, by_print
 from domain.thrones.rules.westeros import cards as westeros_cards
 from domain.thrones.rules.westeros.bidding import ClashOfKings
 from domain.thrones.rules.westeros.cards import RainsOnFootmen
@@ -38,11 +40,21 @@ from domain.thrones.rules.westeros.supply import Reconcile, Supply
 from domain.thrones.rules.wildlings import cards as wildling_cards
 from domain.thrones.rules.wildlings.assault import WildlingAssault
 from domain.thrones.rules.wildlings.attack import WildlingAttack
-from domain.thrones.tables.charter import AS_PRINTED, Charter, Variations
+from domain.thrones.tables.charter import AS_PRINTED, USUAL, Charter, Switches, Variations
 from domain.thrones.tables.edition import Assumption, Chapters, Edition, HouseFigures, PlayerCount, Tables
 from domain.thrones.tables.editions.extras import EXTRAS
 from domain.thrones.tables.editions.own import problems_of
 from domain.thrones.tables.law import Correspondence, Law
+from domain.thrones.tables.readings import (
+    CombatReading,
+    MarchesReading,
+    PlanningReading,
+    RaidsReading,
+    Readings,
+    SetupReading,
+    VictoryReading,
+    WesterosReading,
+)
 from domain.thrones.tables.variations import FIRST_EDITION, first_topics, second_alone, words_of
 
 _here = files(__package__)
@@ -86,27 +98,28 @@ PROCEDURES: tuple[type[Procedure], ...] = (
 """Everything that can lie on the stack of a game, whatever it plays by."""
 
 
-def compose(variations: Variations = AS_PRINTED, own: Mapping[str, Any] | None = None) -> Edition:
+def compose(
+    variations: Variations = AS_PRINTED, own: Mapping[str, Any] | None = None, switches: Switches = USUAL
+) -> Edition:
     """The edition that a table plays. ``own`` replaces values of its tables, by JSON Pointer (RFC 6901).
 
     Raises Refusal ``own-table-unfit`` when a pointer leads nowhere or the value does not fit there.
     """
-    return _composed(variations, msgspec.json.encode(own or {}, order="sorted"))
+    return _composed(variations, switches, msgspec.json.encode(own or {}, order="sorted"))
 
 
 def edition_of(charter: Charter) -> Edition:
     """The edition that a charter plays."""
-    variations = charter.variations if isinstance(charter.variations, Variations) else AS_PRINTED
-    return compose(variations, charter.tables if isinstance(charter.tables, dict) else None)
+    return compose(charter.agreed, charter.tables or None, charter.switches)
 
 
-@lru_cache(maxsize=64)
-def _composed(variations: Variations, own: bytes) -> Edition:
-    tables = _amended(tables_of(variations), msgspec.json.decode(own))
+@lru_cache(maxsize=256)
+def _composed(variations: Variations, switches: Switches, own: bytes) -> Edition:
+    tables = _played(variations, own)
     second_deck = variations.westeros_cards == "second"
     return Edition(
         tables,
-        variations=variations,
+        readings=readings_of(variations, switches),
         law=Law(CORRESPONDENCES, first_topics(variations), second_alone(variations)),
         chapters=Chapters(
             setup=Setup,
@@ -123,6 +136,144 @@ def _composed(variations: Variations, own: bytes) -> Edition:
         card_texts=house_cards.TEXTS if variations.house_cards == "second" else house_cards.FIRST_TEXTS,
         procedures=PROCEDURES,
     )
+
+
+@lru_cache(maxsize=64)
+def _played(variations: Variations, own: bytes) -> Tables:
+    return _amended(tables_of(variations), msgspec.json.decode(own))
+
+
+# Readings
+
+
+def readings_of(variations: Variations, switches: Switches) -> Readings:
+    """How a table reads each chapter, by the words that it agreed on."""
+    v = variations
+    return Readings(
+        setup=SetupReading(
+            absent_houses_turn_neutral=("1E-PLAY-2",) if v.map == "first" else (),
+            stars_of_fewer=("2E-TRK-7", "2E-SET-15") if v.stars == "second" else ("2E-TRK-6", "1E-PLAY-6"),
+            court_exchanged=("1E-SETUP-7",) if v.kings_court_errata == "on" else (),
+            errata_units_from={"errata": 0, "errata-4plus": 4, "printed": None}[switches.lannister_screen],
+        ),
+        planning=PlanningReading(
+            may_leave_empty=("1E-PLAN-3",) if v.orders == "optional" else (),
+            land_only=("consolidate",) if v.consolidate_orders == "first" else (),
+            land_only_rules=("1E-ORD-6",) if v.consolidate_orders == "first" else (),
+            entries=_entries(v),
+            raven_looks=v.raven == "look",
+        ),
+        raids=_raids(v),
+        marches=MarchesReading(
+            weak_attack_is_refused=v.neutral_attack == "second",
+            power_left_at_home=("1E-CTRL-3",) if v.map == "first" else (),
+        ),
+        combat=_combat(v, switches),
+        westeros=_westeros(v, switches),
+        victory=_victory(v, switches),
+    )
+
+
+def _entries(variations: Variations) -> dict[str, str]:
+    """The first edition's entry of each kind of token that is read by its book."""
+    books = {
+        "march": ("1E-ORD-1", variations.map),
+        "defense": ("1E-ORD-2", variations.map),
+        "support": ("1E-ORD-3", variations.map),
+        "raid": ("1E-ORD-4", variations.raid_orders),
+        "consolidate": ("1E-ORD-5", variations.consolidate_orders),
+    }
+    return {kind: rule for kind, (rule, book) in books.items() if book == "first"}
+
+
+def _raids(variations: Variations) -> RaidsReading:
+    # The first edition has a rule for each kind of order that may be resolved without effect.
+    idle = ("2E-ACT-3",) if variations.map == "second" else ("1E-RAID-4",)
+    if variations.raid_orders == "second":
+        return RaidsReading(idle=idle)
+    return RaidsReading(
+        special_raids_defense=False,
+        beyond_raids=("1E-RAID-3",),
+        twice=("1E-RAID-2",),
+        special=("1E-ORD-4",),
+        pillage="1E-RAID-5",
+        victim_pays=False,
+        pool_empty=("1E-RAID-5", "2E-LIM-2"),
+        far=("1E-RAID-7",),
+        idle=idle,
+        over=("1E-RAID-9",),
+    )
+
+
+def _combat(variations: Variations, switches: Switches) -> CombatReading:
+    by_throne = variations.ability_order == "iron-throne"
+    reading = CombatReading(
+        tie_rank=by_fiefdoms,
+        tides=switches.tides_of_battle == "on",
+        support_for_all_orders=switches.support_unit == "per-house",
+        supply_binds_returning=switches.attacker_retreat_supply == "enforce",
+        stops_without_units=switches.mace_last_unit == "end",
+        token_stays=switches.token_after_empty_win == "stays",
+        texts_by="iron-throne" if by_throne else "fiefdoms",
+        texts_by_rule="2E-HCX-1" if by_throne else "1E-HC-3",
+        zeroed_ships_stay_zero=switches.ships_vs_salladhor == "zero",
+        last_discard_stays=variations.card_return == "all-but-last",
+    )
+    if variations.combat == "second":
+        return reading
+    return dataclasses.replace(
+        reading,
+        strength_floor=None,
+        below_floor=("1E-BAT-8",),
+        initial=("1E-BAT-5",),
+        march_order=("1E-ORD-1",),
+        special_support=("1E-ORD-3",),
+        routed_support=("1E-SUPP-7",),
+        routed_alone=("1E-BAT-13",),
+        routed_die="when-they-retreat",
+        rise_before_consolidation=("1E-RET-10",),
+        shield_bars_retreat=False,
+        attacker_always_returns=True,
+        stops_without_units=True,
+        stopped=("1E-BAT-12",),
+        decided_without_units="1E-BAT-12",
+        token_stays=False,
+        nobody_enters="1E-BAT-11",
+    )
+
+
+def _westeros(variations: Variations, switches: Switches) -> WesterosReading:
+    reading = WesterosReading(
+        prohibitions_last="planning" if variations.westeros_cards == "second" else "round",
+        resolved=("2E-WES-8",) if variations.westeros_cards == "second" else ("1E-WEST-1",),
+        full_threat_attacks=variations.full_track == "attack",
+        dark_wings_pay_ports=switches.dark_wings_ports == "yes",
+        equal_hand_is_kept=switches.massing_equal_hand == "keep",
+    )
+    if variations.wildling_strength == "second":
+        return reading
+    return dataclasses.replace(
+        reading,
+        replaced_icons_count=("1E-WEST-3",),
+        last_space=("1E-WEST-4",),
+        beyond_last_space=(),
+        full_threat_attacks=False,
+        threat_back=None,
+    )
+
+
+def _victory(variations: Variations, switches: Switches) -> VictoryReading:
+    reading = {
+        "errata": VictoryReading(by_errata),
+        "printed": VictoryReading(by_print, tie=("2E-VIC-7",)),
+        "first-edition": VictoryReading(by_first_edition, tie=("1E-WIN-3", "1E-WIN-4"), draws=True),
+    }[switches.tiebreak]
+    if variations.victory == "first":
+        reading = dataclasses.replace(reading, fewer_houses=("1E-PLAY-4",))
+    if variations.map == "first":
+        called = ("city or stronghold", "cities and strongholds")
+        reading = dataclasses.replace(reading, areas=called, heading="cities")
+    return reading
 
 
 # Tables
@@ -161,7 +312,7 @@ def tables_of(variations: Variations) -> Tables:
 
 def assumptions_of(charter: Charter) -> tuple[Assumption, ...]:
     """What the tables of a charter take for granted without a good source, where it does not put its own values."""
-    variations = charter.variations if isinstance(charter.variations, Variations) else AS_PRINTED
+    variations = charter.agreed
     tables = tables_of(variations)
     own = charter.tables if isinstance(charter.tables, dict) else {}
     replaced = [_pointed(_as_written(tables), pointer) for pointer in own]

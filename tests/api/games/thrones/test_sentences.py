@@ -58,7 +58,7 @@ def test_areas_that_win_are_called_as_in_the_book_of_the_board(edition: Edition,
     assert Prose(edition).sentence(f.VictorySet(house="stark", areas=number)) == f"Stark controls {words}."
     one = Standing("stark", 7, 1, 9, 5, 4, 1)
     won = Prose(edition).sentence(f.GameWon(winner="stark", ranking=(one,), reason="areas"))
-    assert won == f"Stark controls seven {edition.areas_that_win[1]} and wins."
+    assert won == f"Stark controls seven {edition.readings.victory.areas[1]} and wins."
 
 
 def test_a_house_without_orders_has_none() -> None:

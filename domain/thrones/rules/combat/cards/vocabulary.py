@@ -36,18 +36,18 @@ def destroy_participating(game: Game, combat: Combat, house: HouseId, units: Uni
 
 def end_if_destroyed(game: Game, combat: Combat, house: HouseId, *rules: str) -> None:
     """The combat is lost at once by a House whose last unit a card destroyed, where it is played so."""
-    by_the_first_book = game.variations.combat == "first"
-    if participating(game, combat, house) or not (by_the_first_book or game.switches.mace_last_unit == "end"):
+    reading = game.readings.combat
+    if participating(game, combat, house) or not reading.stops_without_units:
         return
     totals = dict.fromkeys(combat.combatants, 0)
-    game.emit(f.CombatStopped(house=house), *rules, *(("1E-BAT-12",) if by_the_first_book else ()))
+    game.emit(f.CombatStopped(house=house), *rules, *reading.stopped)
     decided = f.CombatDecided(winner=combat.opponent(house), loser=house, totals=totals, tie=False)
-    game.emit(decided, *rules, "1E-BAT-12" if by_the_first_book else "2E-CBT-29")
+    game.emit(decided, *rules, reading.decided_without_units)
 
 
 def in_ability_order(game: Game, combat: Combat) -> tuple[HouseId, ...]:
     """Both combatants, first the one whose card text comes first at this moment (2E-HCX-1, 1E-HC-3)."""
-    if game.variations.ability_order == "iron-throne":
+    if game.readings.combat.texts_by == "iron-throne":
         return game.turns((), among=combat.combatants)
     return tuple(house for house in game.state.tracks["fiefdoms"] if house in combat.combatants)
 

@@ -75,7 +75,7 @@ def test_a_position_is_played_by_the_preset_that_is_named(preset: str) -> None:
     base = PRESETS[preset]
     assert (state.charter.edition, state.charter.switches) == (preset, base.switches)
     edition = edition_of(state.charter)
-    assert edition.variations == base.variations
+    assert state.charter.agreed == base.variations
     assert state.houses == tuple(sorted(edition.players(edition.player_counts[-1]).houses))
     assert state.threat == edition.constants.threat_start
     assert bool(state.garrisons) is (base.variations.garrisons == "on")

@@ -13,7 +13,7 @@ from events.envelope import Accepted
 from events.ruling import Line
 from tests.house import __main__ as house
 from tests.house import finds, walks
-from tests.house.lines import Function, beside, source
+from tests.house.lines import ROOT, Function, beside, read, source
 
 MADE_UP = '''\
 """A file.
@@ -141,6 +141,11 @@ def test_a_word_counts_where_rules_ask_for_it_and_not_where_editions_are_made() 
     text = "a = game.variations.combat == 'first'\nb = words.raven != 'look'\nc = game.combat\nd = its.switches.other\n"
     found = finds.words_compared([source("domain/x/a.py", text), source("domain/x/editions/b.py", text)])
     assert list(map(str, found)) == ["domain/x/a.py:1  game.variations.combat", "domain/x/a.py:2  words.raven"]
+
+
+def test_no_rule_asks_for_a_word_of_the_charter() -> None:
+    asked = finds.words_compared(read(ROOT, "domain"))
+    assert not asked, "give the edition a field that says what the word means (domain/thrones/tables/readings.py)"
 
 
 def test_a_change_of_module_is_a_call_into_another_module_of_ours(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ the copy until one fails. The result is tests/rules/mutation.json. What "off" me
 
 * a refusal is never raised; a reason that forbids something is empty;
 * a fact, a gain, a loss, a shuffle does not happen; a line of a sum counts nothing, or one more;
-* a decision is not asked: its default is applied;
+* a decision is not asked: its default is applied; a reading of an edition is the second edition's;
 * a House card has no text (a card without text has another strength), a Westeros card or a wildling card no effect.
 """
 
@@ -151,6 +151,12 @@ def _mutate(source: Source, node: ast.Constant, rule: str) -> tuple[int, str, st
     cards = _card_without_effect(source, node)
     if cards:
         return 0, "card without effect", cards
+    word = source.first(node, ast.keyword, ast.stmt)
+    if source.file.endswith("editions/composed.py") and isinstance(word, ast.keyword):
+        reading = source.parent[word]
+        assert isinstance(reading, ast.Call)
+        reading.keywords.remove(word)
+        return 2, "read as by the second edition", before
     line = next((one for one in source.above(node) if isinstance(one, ast.Call) and _name(one) == "Line"), None)
     if line is not None:
         line.args[2] = ast.BinOp(line.args[2], ast.Add(), ast.Constant(1))

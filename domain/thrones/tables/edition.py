@@ -179,36 +179,28 @@ class Chapters:
     combat: CombatChapter
 
 
+@dataclass(frozen=True, eq=False)
 class Edition:
     """What one table plays by: tables indexed, readings, the chapters' procedures, the cards' texts, the law."""
 
-    def __init__(
-        self,
-        tables: Tables,
-        *,
-        chapters: Chapters,
-        westeros_cards: Mapping[CardId, type[Procedure]],
-        rule_of_card: Mapping[CardId, str],
-        wildling_cards: Mapping[CardId, type[Procedure]],
-        card_texts: Mapping[CardId, Any],
-        procedures: Iterable[type[Procedure]],
-        readings: Readings,
-        law: Law = NO_CHANGE,
-    ) -> None:
-        self.tables = tables
-        self.readings = readings
-        self.chapters = chapters
-        self.law = law
-        self.westeros_cards = westeros_cards
-        self.rule_of_card = rule_of_card
-        # House card texts are written in a vocabulary that needs the game, and so this class: read them with text_of.
-        self.card_texts = card_texts
-        self.wildling_procedures = wildling_cards
-        self.procedures: dict[str, type[Procedure]] = {
-            str(procedure.__struct_config__.tag): procedure for procedure in procedures
-        }
-        self.constants = tables.constants
-        self.board = Board(tables.areas, tables.links)
+    tables: Tables
+    readings: Readings
+    chapters: Chapters
+    westeros_cards: Mapping[CardId, type[Procedure]]
+    rule_of_card: Mapping[CardId, str]
+    wildling_procedures: Mapping[CardId, type[Procedure]]
+    # House card texts are written in a vocabulary that needs the game, and so this class: read them with text_of.
+    card_texts: Mapping[CardId, Any]
+    procedures: dict[str, type[Procedure]]
+    law: Law = NO_CHANGE
+
+    @cached_property
+    def constants(self) -> Constants:
+        return self.tables.constants
+
+    @cached_property
+    def board(self) -> Board:
+        return Board(self.tables.areas, self.tables.links)
 
     @cached_property
     def houses(self) -> dict[HouseId, HouseFigures]:

@@ -7,7 +7,6 @@ says which. Code that follows the first edition alone cites its rules directly.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeVar
 
@@ -21,9 +20,11 @@ from domain.thrones.language import facts as f
 Correspondence = tuple[str, ...] | Literal["shared", "second"]
 """Rules of the first edition that say the same; ``shared``: a convention of both; ``second``: that edition's alone."""
 
-_IDENTIFIER = re.compile(r"[0-9]E-[A-Z]+-[0-9]+")
+CITING = frozenset({"rules", "eligible", "barred", "far", "no_power", "origins"})
+"""Fields of options that name rules: alone, by what they bar, or (``origins``) inside of parts with such fields."""
 
 F = TypeVar("F", bound=Fact)
+S = TypeVar("S", bound=msgspec.Struct)
 
 
 class Law:
@@ -71,23 +72,24 @@ class Law:
     def of_refusal(self, refusal: Refusal) -> Refusal:
         """The refusal, and the further problems that it names, with what they break."""
         refusal.rules = self.cite(refusal.rules)
-        refusal.params = self._walk(refusal.params)
+        for also in refusal.params.get("also", ()):
+            also["rules"] = list(self.cite(also["rules"]))
         return refusal
 
     def of_decision(self, decision: Decision[Any]) -> Decision[Any]:
         """A decision for people to read: its rules, and those that its options name."""
-        options = msgspec.convert(self._walk(msgspec.to_builtins(decision.options)), type(decision.options))
+        options = self._options(decision.options)
         return msgspec.structs.replace(decision, rules=self.cite(decision.rules), options=options)
 
-    def _walk(self, value: Any) -> Any:
-        """Plain data with every list of identifiers cited by this law."""
+    def _options(self, options: S) -> S:
+        """Options, or a part of them, with their citing fields cited by this law."""
+        told = {name: self._told(getattr(options, name)) for name in options.__struct_fields__ if name in CITING}
+        return msgspec.structs.replace(options, **told)
+
+    def _told(self, value: Any) -> Any:
         if isinstance(value, Mapping):
-            return {key: self._walk(one) for key, one in value.items()}
-        if isinstance(value, list | tuple):
-            if value and all(isinstance(one, str) and _IDENTIFIER.fullmatch(one) for one in value):
-                return list(self.cite(value))
-            return [self._walk(one) for one in value]
-        return value
+            return {key: self._told(one) for key, one in value.items()}
+        return self._options(value) if isinstance(value, msgspec.Struct) else self.cite(value)
 
 
 NO_CHANGE = Law({}, frozenset())

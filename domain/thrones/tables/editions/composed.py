@@ -115,10 +115,9 @@ def edition_of(charter: Charter) -> Edition:
 
 @lru_cache(maxsize=256)
 def _composed(variations: Variations, switches: Switches, own: bytes) -> Edition:
-    tables = _played(variations, own)
     second_deck = variations.westeros_cards == "second"
     return Edition(
-        tables,
+        _played(variations, own),
         readings=readings_of(variations, switches),
         law=Law(CORRESPONDENCES, first_topics(variations), second_alone(variations)),
         chapters=Chapters(
@@ -132,9 +131,9 @@ def _composed(variations: Variations, switches: Switches, own: bytes) -> Edition
         ),
         westeros_cards=westeros_cards.CARDS if second_deck else westeros_cards.FIRST_CARDS,
         rule_of_card=westeros_cards.RULES if second_deck else westeros_cards.FIRST_RULES,
-        wildling_cards=wildling_cards.CARDS,
+        wildling_procedures=wildling_cards.CARDS,
         card_texts=house_cards.TEXTS if variations.house_cards == "second" else house_cards.FIRST_TEXTS,
-        procedures=PROCEDURES,
+        procedures={str(procedure.__struct_config__.tag): procedure for procedure in PROCEDURES},
     )
 
 

@@ -63,6 +63,8 @@ class Crash(Command, frozen=True, tag="crash"):
 
 
 class Bid(Answer, frozen=True, tag="bid"):
+    secret = True
+
     by: str
     coins: int
 
@@ -256,7 +258,6 @@ def _bid_decision(state: ToyState, player: str) -> Decision[Bid]:
         default=nothing,
         options=UpTo(coins),
         rules=("TOY-BID-1",),
-        secret=True,
         forced=None if coins else nothing,
     )
 

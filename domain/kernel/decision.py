@@ -7,7 +7,7 @@ prints them, bots and tests sample them, and refusals name what they say.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
 
@@ -26,6 +26,8 @@ class Answer(Command, frozen=True, kw_only=True):
     Without ``question`` the answer is for whatever question of its kind is open.
     """
 
+    secret: ClassVar[bool] = False
+    """Whether answers of this kind stay sealed until every decider of the question has answered."""
     question: int | None = None
 
     @property
@@ -82,14 +84,12 @@ class Decision(msgspec.Struct, Generic[A], frozen=True):
     """One decision of one player.
 
     ``default`` is the answer of a missed deadline and the template that legal answers are made from.
-    ``forced`` is the answer if the rules apply it without asking. ``secret`` answers stay sealed until
-    every decider of the question has answered.
+    ``forced`` is the answer if the rules apply it without asking.
     """
 
     default: A
     options: Options[A]
     rules: tuple[str, ...]
-    secret: bool = False
     forced: A | None = None
     facts: dict[str, Any] = {}
 
@@ -100,6 +100,11 @@ class Decision(msgspec.Struct, Generic[A], frozen=True):
     @property
     def kind(self) -> str:
         return self.default.kind
+
+    @property
+    def secret(self) -> bool:
+        """Whether the answer stays sealed until every decider of the question has answered."""
+        return self.default.secret
 
     def sample(self, pick: Pick) -> A:
         """Some legal answer."""

@@ -462,7 +462,7 @@ class Thrones:
             return state.charter.arbitration.secrets_log == "at-the-end" and not state.is_over
         if not isinstance(command, Answer):
             return isinstance(command, Start | Gather) or (isinstance(command, Rewind) and bool(command.seed))
-        return command.kind in SECRET_KINDS
+        return command.secret
 
     def decisions(self, state: State, *, replaceable: bool = False) -> tuple[Decision[Any], ...]:
         """What is owed now, with every legal answer; with ``replaceable`` also what may still be answered otherwise."""
@@ -471,10 +471,6 @@ class Thrones:
         rules = self.rules_of(state)
         found = open_decisions(rules, state, replaceable=replaceable)
         return tuple(rules.edition.law.of_decision(one) for one in found) if rules.edition.law else found
-
-
-SECRET_KINDS = ("assign-orders", "influence-bid", "wildling-bid", "house-card")
-"""Kinds whose answers are secret until all are in (mode S of section 26)."""
 
 
 def check_charter(charter: Charter) -> None:

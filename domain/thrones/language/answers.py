@@ -6,7 +6,7 @@ with the answer, so that a late letter cannot answer the wrong one.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal, get_args
 
 import msgspec
 
@@ -21,8 +21,9 @@ Supported = Literal["attacker", "defender", "withhold"]
 
 
 class HouseAnswer(Answer, frozen=True, kw_only=False):
-    """An answer given by a House."""
+    """An answer given by a House. Each kind says beside its fields how the notation writes it (``usage``)."""
 
+    usage: ClassVar[str]
     house: HouseId
 
     @property
@@ -42,17 +43,25 @@ class WordAnswer(HouseAnswer, frozen=True):
 class ThroneOfBlades(WordAnswer, frozen=True, tag="throne-of-blades"):
     """2E-DP-1: supply, mustering, nothing."""
 
+    usage = "throne-of-blades supply|mustering|nothing"
+
 
 class DarkWings(WordAnswer, frozen=True, tag="dark-wings"):
     """2E-DP-2: clash-of-kings, collect-power, nothing."""
+
+    usage = "dark-wings clash-of-kings|collect-power|nothing"
 
 
 class PutToTheSword(WordAnswer, frozen=True, tag="put-to-the-sword"):
     """2E-DP-3: no-defense, no-march-plus-1, no-restriction."""
 
+    usage = "put-to-the-sword no-defense|no-march-plus-1|no-restriction"
+
 
 class ReconcileSupply(HouseAnswer, frozen=True, tag="reconcile-supply"):
     """2E-DP-4: a minimal set of units to destroy."""
+
+    usage = "reconcile-supply AREA: UNITS; AREA: UNITS"
 
     units: Chosen
 
@@ -69,11 +78,16 @@ class MusterStep(msgspec.Struct, frozen=True, omit_defaults=True):
 class Muster(HouseAnswer, frozen=True, tag="muster"):
     """2E-DP-5: an ordered list of steps."""
 
+    usage = "muster AREA: UNIT; UNIT from footman; ship @ PLACE"
+
     steps: Annotated[tuple[MusterStep, ...], AtMost(MOST_AREAS)] = ()
 
 
 class InfluenceBid(HouseAnswer, frozen=True, tag="influence-bid"):
     """2E-DP-6: Power for one track."""
+
+    usage = "bid TRACK NUMBER"
+    secret = True
 
     track: str
     bid: Count
@@ -86,6 +100,8 @@ class InfluenceBid(HouseAnswer, frozen=True, tag="influence-bid"):
 class InfluenceTie(HouseAnswer, frozen=True, tag="influence-tie"):
     """2E-DP-7: every group of equal bids in the order chosen, highest bids first."""
 
+    usage = "tie TRACK: HOUSE, HOUSE; HOUSE, HOUSE"
+
     track: str
     groups: Annotated[tuple[Annotated[tuple[HouseId, ...], AtMost(MOST_HOUSES)], ...], AtMost(MOST_HOUSES)]
 
@@ -97,23 +113,34 @@ class InfluenceTie(HouseAnswer, frozen=True, tag="influence-tie"):
 class WildlingBid(HouseAnswer, frozen=True, tag="wildling-bid"):
     """2E-DP-8: Power for the Night's Watch."""
 
+    usage = "bid wildlings NUMBER"
+    secret = True
+
     bid: Count
 
 
 class WildlingTie(WordAnswer, frozen=True, tag="wildling-tie"):
     """2E-DP-9: which of the tied Houses."""
 
+    usage = "tie wildlings: HOUSE"
+
 
 class PreemptiveRaid(WordAnswer, frozen=True, tag="preemptive-raid"):
     """2E-DP-10: destroy-units, lose-influence."""
+
+    usage = "preemptive-raid destroy-units|lose-influence"
 
 
 class PreemptiveRaidTrack(WordAnswer, frozen=True, tag="preemptive-raid-track"):
     """2E-DP-11: one of the tracks on which the lowest bidder stands best."""
 
+    usage = "preemptive-raid-track TRACK"
+
 
 class DestroyUnits(HouseAnswer, frozen=True, tag="destroy-units"):
     """2E-DP-12: units anywhere."""
+
+    usage = "destroy-units AREA: UNITS; AREA: UNITS"
 
     units: Chosen
 
@@ -121,11 +148,15 @@ class DestroyUnits(HouseAnswer, frozen=True, tag="destroy-units"):
 class HordeCastleUnits(HouseAnswer, frozen=True, tag="horde-castle-units"):
     """2E-DP-13: two units in one area with a Castle or Stronghold."""
 
+    usage = "horde-castle-units AREA: UNITS"
+
     units: Chosen
 
 
 class CrowKillersDegrade(HouseAnswer, frozen=True, tag="crow-killers-degrade"):
     """2E-DP-14: Knights that become Footmen, and those destroyed for want of Footmen."""
+
+    usage = "crow-killers-degrade replace AREA: UNITS; destroy AREA: UNITS"
 
     replaced: Chosen = {}
     destroyed: Chosen = {}
@@ -134,27 +165,39 @@ class CrowKillersDegrade(HouseAnswer, frozen=True, tag="crow-killers-degrade"):
 class CrowKillersUpgrade(HouseAnswer, frozen=True, tag="crow-killers-upgrade"):
     """2E-DP-15: up to two Footmen that become Knights."""
 
+    usage = "crow-killers-upgrade AREA: UNITS"
+
     units: Chosen = {}
 
 
 class MassingDiscard(WordAnswer, frozen=True, tag="massing-discard"):
     """2E-DP-16: one card of the hand."""
 
+    usage = "massing-discard CARD"
+
 
 class KingBeyondRaise(WordAnswer, frozen=True, tag="king-beyond-raise"):
     """2E-DP-17: a track."""
+
+    usage = "king-beyond-raise TRACK"
 
 
 class KingBeyondLower(WordAnswer, frozen=True, tag="king-beyond-lower"):
     """2E-DP-18: fiefdoms or kings-court."""
 
+    usage = "king-beyond-lower TRACK"
+
 
 class MammothRetrieve(WordAnswer, frozen=True, tag="mammoth-retrieve"):
     """2E-DP-19: none, or a card of the discard pile."""
 
+    usage = "mammoth-retrieve CARD|none"
+
 
 class HordeMusterArea(WordAnswer, frozen=True, tag="horde-muster-area"):
     """2E-DP-20: none, or a controlled area with a Castle or Stronghold."""
+
+    usage = "horde-muster-area AREA|none"
 
 
 # Planning phase (2E-DP-21 to 2E-DP-23)
@@ -162,6 +205,9 @@ class HordeMusterArea(WordAnswer, frozen=True, tag="horde-muster-area"):
 
 class AssignOrders(HouseAnswer, frozen=True, tag="assign-orders"):
     """2E-DP-21: an order token for every area. With ``draft`` it is kept for a missed deadline only (2E-DP-42)."""
+
+    usage = "orders AREA ORDER, AREA ORDER"
+    secret = True
 
     orders: Annotated[dict[AreaId, OrderId], AtMost(MOST_AREAS)]
     draft: bool = False
@@ -174,6 +220,8 @@ class AssignOrders(HouseAnswer, frozen=True, tag="assign-orders"):
 class Raven(HouseAnswer, frozen=True, tag="raven"):
     """2E-DP-22: replace (``area``, ``order``), look, nothing."""
 
+    usage = "raven replace AREA ORDER|look|nothing"
+
     choice: Literal["replace", "look", "nothing"]
     area: AreaId | None = None
     order: OrderId | None = None
@@ -182,12 +230,16 @@ class Raven(HouseAnswer, frozen=True, tag="raven"):
 class RavenCard(WordAnswer, frozen=True, tag="raven-card"):
     """2E-DP-23: top, bottom."""
 
+    usage = "raven-card top|bottom"
+
 
 # Action phase outside combat (2E-DP-24 to 2E-DP-29)
 
 
 class Raid(HouseAnswer, frozen=True, tag="raid"):
     """2E-DP-24: a Raid order and its target or none; ``second`` for an order that takes two (1E-RAID-2)."""
+
+    usage = "raid AREA -> AREA|nothing [, AREA]"
 
     area: AreaId
     target: AreaId | None = None
@@ -204,6 +256,8 @@ class Move(msgspec.Struct, frozen=True):
 class MarchOrder(HouseAnswer, frozen=True, tag="march"):
     """2E-DP-25: a March order with all its moves."""
 
+    usage = "march AREA: UNITS -> AREA; UNITS -> AREA; leave power"
+
     area: AreaId
     moves: Annotated[tuple[Move, ...], AtMost(MOST_AREAS)] = ()
     leave_power: bool = False
@@ -212,12 +266,16 @@ class MarchOrder(HouseAnswer, frozen=True, tag="march"):
 class NeutralSupportRequest(HouseAnswer, frozen=True, tag="neutral-support-request"):
     """2E-DP-26: the March order in ``area`` against the neutral force in ``target``, or neither."""
 
+    usage = "neutral-support-request AREA -> AREA"
+
     area: AreaId | None = None
     target: AreaId | None = None
 
 
 class NeutralSupport(HouseAnswer, frozen=True, tag="neutral-support"):
     """2E-DP-27: grant (true) or withhold, per order; ``target`` is the neutral force."""
+
+    usage = "neutral-support AREA: AREA grant|withhold"
 
     target: AreaId
     orders: Annotated[dict[AreaId, bool], AtMost(MOST_AREAS)]
@@ -230,6 +288,8 @@ class NeutralSupport(HouseAnswer, frozen=True, tag="neutral-support"):
 class CaptureShips(HouseAnswer, frozen=True, tag="capture-ships"):
     """2E-DP-28: how many Ships to place in a captured port."""
 
+    usage = "capture-ships PORT NUMBER"
+
     port: AreaId
     ships: Count
 
@@ -240,6 +300,8 @@ class CaptureShips(HouseAnswer, frozen=True, tag="capture-ships"):
 
 class Consolidate(HouseAnswer, frozen=True, tag="consolidate"):
     """2E-DP-29: a Consolidate Power order, for Power or to muster."""
+
+    usage = "consolidate AREA power|muster"
 
     area: AreaId
     use: Literal["power", "muster"] = "power"
@@ -263,11 +325,15 @@ class CombatWord(CombatAnswer, frozen=True):
 class Support(CombatAnswer, frozen=True, tag="support"):
     """2E-DP-30: per eligible Support order: attacker, defender, withhold."""
 
+    usage = "support AREA: AREA attacker|defender|withhold"
+
     orders: Annotated[dict[AreaId, Supported], AtMost(MOST_AREAS)]
 
 
 class AcceptSupport(CombatAnswer, frozen=True, tag="accept-support"):
     """2E-DP-31: per offered order: accept (true) or refuse."""
+
+    usage = "accept-support AREA: AREA accept|refuse"
 
     orders: Annotated[dict[AreaId, bool], AtMost(MOST_AREAS)]
 
@@ -275,9 +341,14 @@ class AcceptSupport(CombatAnswer, frozen=True, tag="accept-support"):
 class HouseCardChoice(CombatWord, frozen=True, tag="house-card"):
     """2E-DP-32: one card of the hand."""
 
+    usage = "card AREA: CARD"
+    secret = True
+
 
 class CardAbility(CombatWord, frozen=True, tag="card-ability"):
     """2E-DP-33: one of nine abilities, by its key; the words are those of section 27."""
+
+    usage = "ability AREA ABILITY: ANSWER"
 
     ability: str
 
@@ -289,9 +360,13 @@ class CardAbility(CombatWord, frozen=True, tag="card-ability"):
 class BladeRedraw(CombatWord, frozen=True, tag="blade-redraw"):
     """2E-DP-34: use, keep."""
 
+    usage = "blade-redraw AREA: use|keep"
+
 
 class BladeStrength(CombatWord, frozen=True, tag="blade-strength"):
     """2E-DP-35: use, do-not-use."""
+
+    usage = "blade-strength AREA: use|do-not-use"
 
 
 class CombatLosses(CombatAnswer, frozen=True):
@@ -301,17 +376,25 @@ class CombatLosses(CombatAnswer, frozen=True):
 class Casualties(CombatLosses, frozen=True, tag="casualties"):
     """2E-DP-36: the loser's units destroyed by swords."""
 
+    usage = "losses AREA: UNITS"
+
 
 class SkullCasualty(CombatLosses, frozen=True, tag="skull-casualty"):
     """2E-DP-37: one unit destroyed by a skull."""
+
+    usage = "skull AREA: UNIT"
 
 
 class RetreatArea(CombatWord, frozen=True, tag="retreat-area"):
     """2E-DP-38: a legal area; with Robb Stark also ``leave``, to leave the choice to the loser."""
 
+    usage = "retreat AREA -> AREA"
+
 
 class RetreatLosses(CombatLosses, frozen=True, tag="retreat-losses"):
     """2E-DP-39: retreating units destroyed so that the rest can go."""
+
+    usage = "retreat-losses AREA: UNITS"
 
 
 AnyAnswer = (
@@ -357,47 +440,7 @@ AnyAnswer = (
 )
 """Any answer; the tag tells which."""
 
-ANSWERS: tuple[type[HouseAnswer], ...] = (
-    ThroneOfBlades,
-    DarkWings,
-    PutToTheSword,
-    ReconcileSupply,
-    Muster,
-    InfluenceBid,
-    InfluenceTie,
-    WildlingBid,
-    WildlingTie,
-    PreemptiveRaid,
-    PreemptiveRaidTrack,
-    DestroyUnits,
-    HordeCastleUnits,
-    CrowKillersDegrade,
-    CrowKillersUpgrade,
-    MassingDiscard,
-    KingBeyondRaise,
-    KingBeyondLower,
-    MammothRetrieve,
-    HordeMusterArea,
-    AssignOrders,
-    Raven,
-    RavenCard,
-    Raid,
-    MarchOrder,
-    NeutralSupportRequest,
-    NeutralSupport,
-    CaptureShips,
-    Consolidate,
-    Support,
-    AcceptSupport,
-    HouseCardChoice,
-    CardAbility,
-    BladeRedraw,
-    BladeStrength,
-    Casualties,
-    SkullCasualty,
-    RetreatArea,
-    RetreatLosses,
-)
+ANSWERS: tuple[type[HouseAnswer], ...] = get_args(AnyAnswer)
 """The 39 kinds of decision in the order of section 26."""
 
 KINDS: tuple[str, ...] = tuple(str(answer.__struct_config__.tag) for answer in ANSWERS)

@@ -2,53 +2,13 @@
 
 from __future__ import annotations
 
-from domain.thrones.language.answers import ALL_ABILITIES, KINDS
+from domain.thrones.language.answers import ALL_ABILITIES, ANSWERS, KINDS
 from domain.thrones.notation.words import compact
 
 DRAFT = "draft"
 """Reads as ``assign-orders``, but is kept for a missed deadline only."""
 
-USAGE: dict[str, str] = {
-    "throne-of-blades": "throne-of-blades supply|mustering|nothing",
-    "dark-wings": "dark-wings clash-of-kings|collect-power|nothing",
-    "put-to-the-sword": "put-to-the-sword no-defense|no-march-plus-1|no-restriction",
-    "reconcile-supply": "reconcile-supply AREA: UNITS; AREA: UNITS",
-    "muster": "muster AREA: UNIT; UNIT from footman; ship @ PLACE",
-    "influence-bid": "bid TRACK NUMBER",
-    "influence-tie": "tie TRACK: HOUSE, HOUSE; HOUSE, HOUSE",
-    "wildling-bid": "bid wildlings NUMBER",
-    "wildling-tie": "tie wildlings: HOUSE",
-    "preemptive-raid": "preemptive-raid destroy-units|lose-influence",
-    "preemptive-raid-track": "preemptive-raid-track TRACK",
-    "destroy-units": "destroy-units AREA: UNITS; AREA: UNITS",
-    "horde-castle-units": "horde-castle-units AREA: UNITS",
-    "crow-killers-degrade": "crow-killers-degrade replace AREA: UNITS; destroy AREA: UNITS",
-    "crow-killers-upgrade": "crow-killers-upgrade AREA: UNITS",
-    "massing-discard": "massing-discard CARD",
-    "king-beyond-raise": "king-beyond-raise TRACK",
-    "king-beyond-lower": "king-beyond-lower TRACK",
-    "mammoth-retrieve": "mammoth-retrieve CARD|none",
-    "horde-muster-area": "horde-muster-area AREA|none",
-    "assign-orders": "orders AREA ORDER, AREA ORDER",
-    "raven": "raven replace AREA ORDER|look|nothing",
-    "raven-card": "raven-card top|bottom",
-    "raid": "raid AREA -> AREA|nothing [, AREA]",
-    "march": "march AREA: UNITS -> AREA; UNITS -> AREA; leave power",
-    "neutral-support-request": "neutral-support-request AREA -> AREA",
-    "neutral-support": "neutral-support AREA: AREA grant|withhold",
-    "capture-ships": "capture-ships PORT NUMBER",
-    "consolidate": "consolidate AREA power|muster",
-    "support": "support AREA: AREA attacker|defender|withhold",
-    "accept-support": "accept-support AREA: AREA accept|refuse",
-    "house-card": "card AREA: CARD",
-    "card-ability": "ability AREA ABILITY: ANSWER",
-    "blade-redraw": "blade-redraw AREA: use|keep",
-    "blade-strength": "blade-strength AREA: use|do-not-use",
-    "casualties": "losses AREA: UNITS",
-    "skull-casualty": "skull AREA: UNIT",
-    "retreat-area": "retreat AREA -> AREA",
-    "retreat-losses": "retreat-losses AREA: UNITS",
-}
+USAGE: dict[str, str] = {kind: answer.usage for kind, answer in zip(KINDS, ANSWERS, strict=True)}
 """How each kind is written, for people who wrote it otherwise."""
 
 _MORE_HEADS: dict[str, tuple[str, ...]] = {

@@ -263,7 +263,6 @@ def decision(
     default: A,
     options: Options[A],
     *rules: str,
-    secret: bool = False,
     asked_anyway: bool = False,
     forced: A | None = None,
     facts: Mapping[str, object] | None = None,
@@ -274,6 +273,4 @@ def decision(
     """
     if forced is None and not asked_anyway:
         forced = options.only(default)
-    return Decision(
-        default=default, options=options, rules=rules, secret=secret, forced=forced, facts=dict(facts or {})
-    )
+    return Decision(default=default, options=options, rules=rules, forced=forced, facts=dict(facts or {}))

@@ -150,7 +150,7 @@ class PlanningPhase(Procedure, frozen=True, tag=True):
             rules += game.readings.planning.land_only_rules if tokens_on_land_only(game) else ()
             rules += ["2E-PRT-4"] if any(game.board.is_port(area) for area in options.areas) else []
             rules += ["2E-DP-42"]
-            questions.append(decision(answer, options, *rules, secret=True, asked_anyway=True))
+            questions.append(decision(answer, options, *rules, asked_anyway=True))
         return Collect(tuple(questions), then="reveal", in_turn=self.in_turn)
 
     def sealed(self, game: Game, answer: AssignOrders) -> None:

@@ -68,7 +68,7 @@ class Combat(Procedure, frozen=True, tag=True):
             if hand:
                 answer = HouseCardChoice(house=house, area=self.area, choice=hand[0])
                 rules = ("2E-CBT-21", "2E-HC-13")
-                questions.append(decision(answer, Words(hand, rules), "2E-DP-32", *rules, "2E-GEN-15", secret=True))
+                questions.append(decision(answer, Words(hand, rules), "2E-DP-32", *rules, "2E-GEN-15"))
         return Collect(tuple(questions), then="reveal")
 
     def reveal(self, game: Game, answers: dict[HouseId, HouseCardChoice]) -> Next:

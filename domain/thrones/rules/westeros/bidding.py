@@ -62,7 +62,7 @@ class ClashOfKings(Procedure, frozen=True, tag=True):
             rules = ["2E-DP-6", "2E-COK-2", "2E-GEN-15", "2E-GEN-7"]
             rules += [] if game.state.power[house] else ["2E-COK-8"]
             options = Amount("bid", game.state.power[house], ("2E-COK-2", "2E-GEN-7"))
-            questions.append(decision(answer, options, *rules, secret=True))
+            questions.append(decision(answer, options, *rules))
         return Collect(tuple(questions), then="reveal")
 
     def reveal(self, game: Game, answers: dict[HouseId, InfluenceBid]) -> Next:

@@ -127,7 +127,7 @@ class Attack(Procedure, frozen=True):
             options = Amount("bid", game.state.power[house], ("2E-WLD-3", "2E-GEN-7"))
             answer = WildlingBid(house=house, bid=0)
             rules = ("2E-DP-8", "2E-WLD-3", "2E-GEN-15")
-            questions.append(decision(answer, options, *rules, secret=True))
+            questions.append(decision(answer, options, *rules))
         return Collect(tuple(questions), then="reveal")
 
     def reveal(self, game: Game, answers: dict[HouseId, WildlingBid]) -> Next:

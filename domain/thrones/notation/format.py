@@ -145,6 +145,7 @@ def _ability(answer: c.CardAbility) -> str:
 
 _FORMATS: dict[type[c.HouseAnswer], Callable[[Any], str]] = {
     **{answer: _word for answer in c.ANSWERS if issubclass(answer, c.WordAnswer)},
+    **{answer: _combat_word for answer in c.ANSWERS if issubclass(answer, c.CombatWord)},
     c.ReconcileSupply: _chosen,
     c.Muster: _muster,
     c.InfluenceBid: lambda answer: f"bid {answer.track} {answer.bid}",
@@ -167,8 +168,6 @@ _FORMATS: dict[type[c.HouseAnswer], Callable[[Any], str]] = {
     c.AcceptSupport: _accept,
     c.HouseCardChoice: lambda answer: f"card {answer.area}: {answer.choice}",
     c.CardAbility: _ability,
-    c.BladeRedraw: _combat_word,
-    c.BladeStrength: _combat_word,
     c.Casualties: lambda answer: f"losses {answer.area}: {some_units(answer.units)}",
     c.SkullCasualty: lambda answer: f"skull {answer.area}: {some_units(answer.units)}",
     c.RetreatArea: lambda answer: f"retreat {answer.area} -> {answer.choice}",

@@ -40,21 +40,12 @@ from domain.thrones.rules.westeros.supply import Reconcile, Supply
 from domain.thrones.rules.wildlings import cards as wildling_cards
 from domain.thrones.rules.wildlings.assault import WildlingAssault
 from domain.thrones.rules.wildlings.attack import WildlingAttack
+from domain.thrones.tables import readings as r
 from domain.thrones.tables.charter import AS_PRINTED, USUAL, Charter, Switches, Variations
 from domain.thrones.tables.edition import Assumption, Chapters, Edition, HouseFigures, PlayerCount, Tables
 from domain.thrones.tables.editions.extras import EXTRAS
 from domain.thrones.tables.editions.own import problems_of
 from domain.thrones.tables.law import Correspondence, Law
-from domain.thrones.tables.readings import (
-    CombatReading,
-    MarchesReading,
-    PlanningReading,
-    RaidsReading,
-    Readings,
-    SetupReading,
-    VictoryReading,
-    WesterosReading,
-)
 from domain.thrones.tables.variations import FIRST_EDITION, first_topics, second_alone, words_of
 
 _here = files(__package__)
@@ -145,17 +136,17 @@ def _played(variations: Variations, own: bytes) -> Tables:
 # Readings
 
 
-def readings_of(variations: Variations, switches: Switches) -> Readings:
+def readings_of(variations: Variations, switches: Switches) -> r.Readings:
     """How a table reads each chapter, by the words that it agreed on."""
     v = variations
-    return Readings(
-        setup=SetupReading(
+    return r.Readings(
+        setup=r.SetupReading(
             absent_houses_turn_neutral=("1E-PLAY-2",) if v.map == "first" else (),
             stars_of_fewer=("2E-TRK-7", "2E-SET-15") if v.stars == "second" else ("2E-TRK-6", "1E-PLAY-6"),
             court_exchanged=("1E-SETUP-7",) if v.kings_court_errata == "on" else (),
             errata_units_from={"errata": 0, "errata-4plus": 4, "printed": None}[switches.lannister_screen],
         ),
-        planning=PlanningReading(
+        planning=r.PlanningReading(
             may_leave_empty=("1E-PLAN-3",) if v.orders == "optional" else (),
             land_only=("consolidate",) if v.consolidate_orders == "first" else (),
             land_only_rules=("1E-ORD-6",) if v.consolidate_orders == "first" else (),
@@ -163,7 +154,7 @@ def readings_of(variations: Variations, switches: Switches) -> Readings:
             raven_looks=v.raven == "look",
         ),
         raids=_raids(v),
-        marches=MarchesReading(
+        marches=r.MarchesReading(
             weak_attack_is_refused=v.neutral_attack == "second",
             power_left_at_home=("1E-CTRL-3",) if v.map == "first" else (),
         ),
@@ -185,12 +176,12 @@ def _entries(variations: Variations) -> dict[str, str]:
     return {kind: rule for kind, (rule, book) in books.items() if book == "first"}
 
 
-def _raids(variations: Variations) -> RaidsReading:
+def _raids(variations: Variations) -> r.RaidsReading:
     # The first edition has a rule for each kind of order that may be resolved without effect.
     idle = ("2E-ACT-3",) if variations.map == "second" else ("1E-RAID-4",)
     if variations.raid_orders == "second":
-        return RaidsReading(idle=idle)
-    return RaidsReading(
+        return r.RaidsReading(idle=idle)
+    return r.RaidsReading(
         special_raids_defense=False,
         beyond_raids=("1E-RAID-3",),
         twice=("1E-RAID-2",),
@@ -204,9 +195,9 @@ def _raids(variations: Variations) -> RaidsReading:
     )
 
 
-def _combat(variations: Variations, switches: Switches) -> CombatReading:
+def _combat(variations: Variations, switches: Switches) -> r.CombatReading:
     by_throne = variations.ability_order == "iron-throne"
-    reading = CombatReading(
+    reading = r.CombatReading(
         tie_rank=by_fiefdoms,
         tides=switches.tides_of_battle == "on",
         support_for_all_orders=switches.support_unit == "per-house",
@@ -241,8 +232,8 @@ def _combat(variations: Variations, switches: Switches) -> CombatReading:
     )
 
 
-def _westeros(variations: Variations, switches: Switches) -> WesterosReading:
-    reading = WesterosReading(
+def _westeros(variations: Variations, switches: Switches) -> r.WesterosReading:
+    reading = r.WesterosReading(
         prohibitions_last="planning" if variations.westeros_cards == "second" else "round",
         resolved=("2E-WES-8",) if variations.westeros_cards == "second" else ("1E-WEST-1",),
         full_threat_attacks=variations.full_track == "attack",
@@ -261,11 +252,11 @@ def _westeros(variations: Variations, switches: Switches) -> WesterosReading:
     )
 
 
-def _victory(variations: Variations, switches: Switches) -> VictoryReading:
+def _victory(variations: Variations, switches: Switches) -> r.VictoryReading:
     reading = {
-        "errata": VictoryReading(by_errata),
-        "printed": VictoryReading(by_print, tie=("2E-VIC-7",)),
-        "first-edition": VictoryReading(by_first_edition, tie=("1E-WIN-3", "1E-WIN-4"), draws=True),
+        "errata": r.VictoryReading(by_errata),
+        "printed": r.VictoryReading(by_print, tie=("2E-VIC-7",)),
+        "first-edition": r.VictoryReading(by_first_edition, tie=("1E-WIN-3", "1E-WIN-4"), draws=True),
     }[switches.tiebreak]
     if variations.victory == "first":
         reading = dataclasses.replace(reading, fewer_houses=("1E-PLAY-4",))

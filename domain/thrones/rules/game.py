@@ -28,7 +28,6 @@ from domain.thrones.language.pieces import (
 from domain.thrones.language.state import Combat, State
 from domain.thrones.tables.board import Board
 from domain.thrones.tables.edition import Edition
-from domain.thrones.tables.readings import Readings
 
 A = TypeVar("A", bound=HouseAnswer)
 T = TypeVar("T")
@@ -40,15 +39,11 @@ class Game(KernelGame[State]):
     def __init__(self, ruleset: Ruleset[State], state: State, edition: Edition) -> None:
         super().__init__(ruleset, state)
         self.edition = edition
+        self.readings = edition.readings
 
     @property
     def board(self) -> Board:
         return self.edition.board
-
-    @property
-    def readings(self) -> Readings:
-        """How this table reads each chapter."""
-        return self.edition.readings
 
     def emit(self, fact: Fact, *rules: str) -> None:
         """Record a fact with the rules behind it, cited by the law of this table, and apply it."""

@@ -389,5 +389,5 @@ def test_units_that_are_nowhere_are_refused_in_a_march_of_several_moves() -> Non
 def test_a_full_wildling_track_may_wait_for_a_card() -> None:
     charter = Charter("second-edition", ("baratheon", "lannister", "stark"), Switches(), chance="imposed")
     waiting = msgspec.structs.replace(charter, variations=Variations(full_track="wait"))
-    assert edition_of(waiting).variations.full_track == "wait"
-    assert edition_of(charter).variations.full_track == "attack"
+    assert not edition_of(waiting).readings.westeros.full_threat_attacks
+    assert edition_of(charter).readings.westeros.full_threat_attacks

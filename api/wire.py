@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from itertools import islice
-from typing import Annotated, Any, Literal, Union
+from operator import or_
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -12,6 +14,7 @@ from api.desk import LogEntry, StruckOut
 from api.tokens import Issue
 from domain.kernel.bounds import AtMost, bounded
 from domain.kernel.commands import Command, StateDraws
+from domain.kernel.decision import options_of
 from domain.kernel.docket import Origin
 from domain.kernel.facts import Awaited
 from domain.kernel.joint import CloseShares
@@ -20,10 +23,6 @@ from domain.thrones.language.state import Hidden, Standing, State
 from domain.thrones.language.view import Owed, Own
 from domain.thrones.notation import format_answer
 from domain.thrones.review.doubt import Held
-from domain.thrones.rules import options as o
-from domain.thrones.rules.action.march_options import Marches
-from domain.thrones.rules.westeros.mustering import MusterOptions
-from domain.thrones.rules.wildlings.assault import UnitsOfWorth
 from domain.thrones.ruleset import THRONES
 from domain.thrones.tables.charter import Arbitration, Charter
 from domain.thrones.tables.charters import SECOND
@@ -40,29 +39,7 @@ STREAM = "text/event-stream"
 MOST_EXAMPLES = 5
 MOST_LOOKED_AT = 40
 
-AnyOptions: Any = Union[  # noqa: UP007  # mypy takes no alias of Any made with |
-    o.Words,
-    o.Amount,
-    o.Groups,
-    o.Assignments,
-    o.BoundAssignments,
-    o.SomeUnits,
-    o.UnitsAnywhere,
-    o.UnitsInOneArea,
-    o.MinimalLosses,
-    o.Degrades,
-    o.PerOrder,
-    o.YesNo,
-    o.Replacements,
-    o.BoundReplacements,
-    o.RaidChoices,
-    o.DoubleRaidChoices,
-    o.ConsolidateChoices,
-    o.Requests,
-    Marches,
-    MusterOptions,
-    UnitsOfWorth,
-]
+AnyOptions: Any = reduce(or_, options_of("domain.thrones"))
 AnyCommand: Any = THRONES.command_type
 Said = Annotated[str, AtMost(1 << 20)]
 """What somebody says in his own words; how much of it goes on the record, he is told in a sentence."""

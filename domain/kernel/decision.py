@@ -80,6 +80,17 @@ class Options(msgspec.Struct, Generic[A], frozen=True, tag=True, tag_field="opti
         return found
 
 
+def options_of(package: str) -> tuple[type[Options[Any]], ...]:
+    """Every class of options that a game's package declares; the game must have been imported."""
+    found: list[type[Options[Any]]] = []
+    below: list[type[Options[Any]]] = [Options]
+    for kind in below:
+        below += kind.__subclasses__()
+        if kind.__module__.startswith(f"{package}."):
+            found.append(kind)
+    return tuple(found)
+
+
 class Decision(msgspec.Struct, Generic[A], frozen=True):
     """One decision of one player.
 

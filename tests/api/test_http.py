@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import io
 import json
+import pkgutil
 import re
 import threading
 import time
@@ -17,11 +19,12 @@ import httpx
 import msgspec
 import pytest
 
+import domain.thrones
 from api import wire
 from api.app import GROUPS
 from api.desk import Desk
 from api.openapi import document, operations
-from domain.kernel.decision import Options
+from domain.kernel.decision import options_of
 from domain.thrones.tables.behaviour import ENGINE
 from domain.thrones.tables.editions.second import SECOND_EDITION
 from events import chain, export
@@ -899,13 +902,9 @@ def test_answers_are_what_the_description_says(table: Table) -> None:
 
 
 def test_every_kind_of_options_is_described() -> None:
-    def below(kind: type[Any]) -> Iterator[type[Any]]:
-        for one in kind.__subclasses__():
-            if one.__module__.startswith("domain.thrones"):
-                yield one
-            yield from below(one)
-
-    assert set(below(Options)) == set(wire.AnyOptions.__args__)
+    for module in pkgutil.walk_packages(domain.thrones.__path__, "domain.thrones."):
+        importlib.import_module(module.name)
+    assert set(options_of("domain.thrones")) == set(wire.AnyOptions.__args__)
 
 
 def test_a_letter_before_the_first_ruling_waits_for_it_or_is_told_why(

@@ -18,8 +18,8 @@ from api.watch import Watch
 from api.wire import JSON, to_bytes
 from domain.kernel.bounds import MOST_NUMBER
 from events.errors import BadGameId, GameUnknown
+from events.keys import check_game_id
 from events.limits import MOST_ACT_BYTES, MOST_ANSWER_BYTES
-from events.store import check_game_id
 
 MOST_WAIT_SECONDS = 30
 

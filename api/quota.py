@@ -11,8 +11,10 @@ from typing import Any
 import msgspec
 
 from api.tokens import Caller
+from events.connecting import translated
 from events.envelope import encode
-from events.store import Store, translated
+from events.keys import game_key
+from events.store import Store
 
 MOST_FORKS = 20
 """Of one game by one seat, its organiser, or one arbiter. Setting: ``ROOKERY_FORKS``."""
@@ -54,7 +56,6 @@ class Quota:
 
     def __init__(self, store: Store) -> None:
         self._client: Any = store.client
-        self._key = store.key
         self._reading = store.reading
         self._take = store.client.register_script(_TAKE)
 
@@ -63,7 +64,7 @@ class Quota:
         """To whom a fork of a game by this caller counts; None for the operator, who is not bound."""
         if caller.role == "operator":
             return None
-        first = self._client.get(self._key(game, "maker"))
+        first = self._client.get(game_key(game, "maker"))
         if first is not None:
             with self._reading(game, "whose fork it is"):
                 return msgspec.json.decode(first, type=Maker)
@@ -72,7 +73,7 @@ class Quota:
     @translated
     def take(self, maker: Maker, fork: str, most: int, *, tell: bool) -> bool:
         """Count a fork before it is made; False when it is counted already. Raises TooManyForks, to ``tell`` which."""
-        how, *made = self._take(keys=[self._key(maker.game, "forks")], args=[fork, maker.who, most])
+        how, *made = self._take(keys=[game_key(maker.game, "forks")], args=[fork, maker.who, most])
         if how == b"full":
             raise TooManyForks(most, tuple(sorted(one.decode() for one in made)) if tell else ())
         return bool(made[0])
@@ -80,9 +81,9 @@ class Quota:
     @translated
     def give_back(self, maker: Maker, fork: str) -> None:
         """The fork was not made after all."""
-        self._client.hdel(self._key(maker.game, "forks"), fork)
+        self._client.hdel(game_key(maker.game, "forks"), fork)
 
     @translated
     def sign(self, maker: Maker, fork: str) -> None:
         """Write down whose fork this is."""
-        self._client.set(self._key(fork, "maker"), encode(maker))
+        self._client.set(game_key(fork, "maker"), encode(maker))

@@ -27,6 +27,7 @@ from api.desk import Desk
 from api.listening import SHORTAGES, Limits, Listener, configuration, fitting, raise_descriptors
 from api.quota import MOST_FORKS
 from api.tokens import OPERATOR_FILE, Tokens, operator_token
+from events.connecting import connect
 from events.durability import SETTING, Promise
 from events.embedded import ROLES, DirectoryInUse, Embedded, EmbeddedError, External, Role
 from events.heads import Heads
@@ -35,7 +36,7 @@ from events.limits import Quotas
 from events.losses import Loss
 from events.notes import Signer
 from events.room import Room
-from events.store import Store, connect
+from events.store import Store
 from worker.budget import words_for
 from worker.figures import Address, Figures
 from worker.jobs import make_bell

@@ -17,8 +17,10 @@ from typing import Any
 
 import msgspec
 
+from events.connecting import translated
 from events.envelope import encode
-from events.store import Store, translated
+from events.keys import game_key
+from events.store import Store
 
 ORGANISER = "organiser"
 ARBITER = "arbiter"
@@ -98,7 +100,6 @@ class Tokens:
         clock: Callable[[], str] | None = None,
     ) -> None:
         self._client: Any = store.client
-        self._key = store.key
         self._reading = store.reading
         self._operator = operator
         self._make = make
@@ -109,8 +110,8 @@ class Tokens:
         """A new token for a seat or the organiser; any earlier one is void from now on."""
         token = f"{'organiser' if who == ORGANISER else 'seat'}-{game}.{self._make()}"
         with self._client.pipeline(transaction=True) as both:
-            both.hset(self._key(game, "tokens"), who, digest(token))
-            both.rpush(self._key(game, "issues"), encode(Issue(who, by, self._clock())))
+            both.hset(game_key(game, "tokens"), who, digest(token))
+            both.rpush(game_key(game, "issues"), encode(Issue(who, by, self._clock())))
             both.execute()
         return token
 
@@ -120,9 +121,9 @@ class Tokens:
         token = f"{ARBITER}-{game}.{self._make()}"
         who = f"{ARBITER}:{name}"
         with self._client.pipeline(transaction=True) as both:
-            both.hset(self._key(game, "tokens"), who, digest(token))
-            both.hset(self._key(game, "arbiters"), name, plays)
-            both.rpush(self._key(game, "issues"), encode(Issue(who, by, self._clock(), plays)))
+            both.hset(game_key(game, "tokens"), who, digest(token))
+            both.hset(game_key(game, "arbiters"), name, plays)
+            both.rpush(game_key(game, "issues"), encode(Issue(who, by, self._clock(), plays)))
             both.execute()
         return token
 
@@ -131,13 +132,13 @@ class Tokens:
         """Every token that was ever issued for a game, oldest first."""
         with self._reading(game, "the list of tokens"):
             return tuple(
-                msgspec.json.decode(raw, type=Issue) for raw in self._client.lrange(self._key(game, "issues"), 0, -1)
+                msgspec.json.decode(raw, type=Issue) for raw in self._client.lrange(game_key(game, "issues"), 0, -1)
             )
 
     @translated
     def issued_before(self, game: str, count: int) -> str:
         """When the token was issued that is so many from the last one; empty where there are fewer."""
-        raw = self._client.lindex(self._key(game, "issues"), -count)
+        raw = self._client.lindex(game_key(game, "issues"), -count)
         with self._reading(game, "the list of tokens"):
             return "" if raw is None else msgspec.json.decode(raw, type=Issue).at
 
@@ -145,7 +146,7 @@ class Tokens:
     def arbiters(self, game: str) -> tuple[str, ...]:
         """The names of a game's arbiters, sorted."""
         with self._reading(game, "the list of arbiters"):
-            return tuple(sorted(name.decode() for name in self._client.hkeys(self._key(game, "arbiters"))))
+            return tuple(sorted(name.decode() for name in self._client.hkeys(game_key(game, "arbiters"))))
 
     @translated
     def caller(self, game: str, token: str | None) -> Caller | None:
@@ -155,12 +156,12 @@ class Tokens:
         if self.is_operator(token):
             return Caller("operator")
         wanted = digest(token).encode()
-        for who, kept in self._client.hgetall(self._key(game, "tokens")).items():
+        for who, kept in self._client.hgetall(game_key(game, "tokens")).items():
             if hmac.compare_digest(kept, wanted):
                 name = who.decode(errors="replace")
                 if name.startswith(f"{ARBITER}:"):
                     name = name.removeprefix(f"{ARBITER}:")
-                    plays = self._client.hget(self._key(game, "arbiters"), name) or b""
+                    plays = self._client.hget(game_key(game, "arbiters"), name) or b""
                     return Caller(ARBITER, None, name, plays.decode(errors="replace"))
                 return Caller(ORGANISER) if name == ORGANISER else Caller("seat", name)
         return None

@@ -31,11 +31,13 @@ import msgspec
 
 from events import codec
 from events.chain import Chain
+from events.connecting import translated
 from events.envelope import Stored, Submission, number_of, stream_id, utc_now
 from events.errors import GameExists, RecordDamaged, RecordError
+from events.keys import SHARED, game_key, is_game_id
 from events.losses import Head
 from events.notes import NoteInvalid, Signer, Verifier, is_name
-from events.store import Store, is_game_id, translated
+from events.store import Store
 
 FORMAT = "rookery-backup/2"
 UNSIGNED_FORMAT = "rookery-backup/1"
@@ -43,7 +45,6 @@ UNSIGNED_FORMAT = "rookery-backup/1"
 
 MOST_FRAME = 64 << 20
 ROWS = 200
-SHARED = "rookery:shared"
 
 PASSING = ("lease", "snapshot")
 """What a game does without: it comes back by itself."""
@@ -217,7 +218,7 @@ def _whole(store: Store, keys: Sequence[str], later: Sequence[bool] = ()) -> lis
 
 def _game(store: Store, game: str, parts: Sequence[str]) -> Iterator[Frame]:
     yield Game(game)
-    keys = [store.key(game, what) for what in parts]
+    keys = [game_key(game, what) for what in parts]
     cut = dict(zip(parts, _whole(store, keys, [what == "keys" for what in parts]), strict=True))
     ends = {what: number_of(rows[0][0].decode()) for what, (kind, rows) in cut.items() if kind == "stream"}
     chain = _Chained()
@@ -266,7 +267,7 @@ def _number_in(value: bytes) -> int:
 
 @translated
 def _scan(store: Store, game: str, cursor: int) -> tuple[int, dict[bytes, bytes]]:
-    found: tuple[int, dict[bytes, bytes]] = store.client.hscan(store.key(game, "keys"), cursor, count=ROWS)
+    found: tuple[int, dict[bytes, bytes]] = store.client.hscan(game_key(game, "keys"), cursor, count=ROWS)
     return found
 
 

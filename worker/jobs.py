@@ -11,8 +11,9 @@ from typing import Any
 
 from rq import Queue
 
+from events.connecting import connect
 from events.ruling import Judge
-from events.store import Store, connect
+from events.store import Store
 from worker.adjudicate import Warm
 from worker.budget import Budget
 from worker.session import SPENT, Bell, Session, session

@@ -25,8 +25,9 @@ import structlog
 
 from events.errors import GameUnknown, KeptDamaged, RecordDamaged, RecordError, StoreAway, StoreRefuses
 from events.inspection import Wrong, kinds
+from events.keys import is_game_id
 from events.ruling import Judge
-from events.store import LONGEST_WAIT_SECONDS, Store, is_game_id
+from events.store import LONGEST_WAIT_SECONDS, Store
 from worker.adjudicate import Spent, Warm, adjudicate, leave, never, stop
 from worker.budget import UNLIMITED, Budget
 from worker.log import logger

@@ -17,10 +17,10 @@ from typing import Any
 import msgspec
 
 from events import durability
+from events.connecting import check_url
 from events.limits import Quotas
 from events.recipients import BadKey, recipient
 from events.ruling import Judge
-from events.store import check_url
 from worker import figures
 
 DEFAULT_RULES = "domain.thrones.ruleset:THRONES"

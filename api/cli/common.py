@@ -28,6 +28,7 @@ from domain.thrones.notation import NotationError
 from domain.thrones.tables.variations import PRESETS
 from events.backup import BackupChanged, BackupDamaged
 from events.bundle import BundleDamaged
+from events.connecting import STORE_SCHEMES, BadStoreUrl
 from events.durability import StoreForgets
 from events.embedded import EmbeddedError
 from events.envelope import encode
@@ -48,7 +49,6 @@ from events.errors import (
 )
 from events.heads import HeadsUnusable
 from events.losses import NotHeld
-from events.store import STORE_SCHEMES, BadStoreUrl
 from worker.settings import BadSetting
 
 DISAGREES, USAGE, REFUSED, AWAY = 1, 2, 3, 4

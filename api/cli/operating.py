@@ -26,6 +26,7 @@ from domain.thrones.language.state import State
 from events import codec, heads, losses
 from events.backup import Done, Restore
 from events.backup import backup as frames
+from events.connecting import connect
 from events.durability import SETTING
 from events.embedded import EmbeddedError, data_directory
 from events.envelope import Submission, submission
@@ -34,7 +35,6 @@ from events.journal import Journal
 from events.losses import NotHeld
 from events.notes import Signer
 from events.recipients import BadKey, recipient
-from events.store import connect
 
 
 def doctor(data: Data = "", store: StoreUrl = "", queue: QueueUrl = "", json: Json = False) -> None:

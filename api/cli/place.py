@@ -19,12 +19,13 @@ from api.serve import running
 from api.tokens import Caller, Tokens, operator_token
 from domain.thrones.language.state import State
 from domain.thrones.ruleset import THRONES
+from events.connecting import BadStoreUrl, connect
 from events.embedded import DirectoryInUse, Embedded, data_directory, find
 from events.envelope import Receipt, Stored
 from events.errors import StoreAway
 from events.heads import Heads, HeadsUnusable
 from events.notes import Signer
-from events.store import BadStoreUrl, Store, awaited, connect
+from events.store import Store, awaited
 from worker.adjudicate import LEASE_SECONDS, adjudicate
 from worker.jobs import make_bell
 from worker.settings import Settings, judges

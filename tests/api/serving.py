@@ -18,10 +18,11 @@ from api.app import create_app
 from api.desk import Desk
 from api.tokens import Tokens
 from domain.thrones.ruleset import THRONES
+from events.connecting import connect
 from events.embedded import Embedded
 from events.notes import Signer
 from events.ruling import Judge
-from events.store import Store, connect
+from events.store import Store
 from worker.session import Bell, session
 
 OPERATOR = "operator-of-the-tests"

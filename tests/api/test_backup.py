@@ -27,6 +27,7 @@ from events.envelope import Receipt
 from events.errors import GameExists, StoreAway, StoreRefuses
 from events.heads import Heads
 from events.journal import Journal
+from events.keys import game_key
 from events.losses import head_of
 from events.store import Store
 from tests import toy
@@ -97,9 +98,9 @@ def _filled(store: Store) -> None:
         played(store, game, rounds=2, seed=number)
         Tokens(store).issue(game, "seat-1")
         Tokens(store).issue_arbiter(game, "luwin")
-    store.client.set(store.key("toy-1", "a-part-of-later"), b"\x00\xff")
-    store.client.zadd(store.key("toy-2", "another"), {"a": 1.5})
-    store.client.sadd(store.key("toy-2", "a-third"), "x", "y")
+    store.client.set(game_key("toy-1", "a-part-of-later"), b"\x00\xff")
+    store.client.zadd(game_key("toy-2", "another"), {"a": 1.5})
+    store.client.sadd(game_key("toy-2", "a-third"), "x", "y")
     store.client.hset("rookery:shared:{cup}", mapping={"seed": "ab", "commitment": "cd"})
     store.client.sadd("rookery:shared", "cup")
     submit(store, toy.Bid(by="red", coins=0), "seat-1", "toy-3")  # one that waits for its ruling
@@ -155,7 +156,7 @@ def test_a_game_is_cut_at_one_moment_while_play_goes_on(source: Store, target: S
     for game in GAMES:
         inbox, version = target.inbox_length(game), target.version(game)
         assert version <= target.cursor(game) <= inbox
-        numbers = {int(value.split()[0]) for value in target.client.hgetall(target.key(game, "keys")).values()}
+        numbers = {int(value.split()[0]) for value in target.client.hgetall(game_key(game, "keys")).values()}
         assert numbers == set(range(1, inbox + 1))
         whole = list(source.entries(game))
         assert list(target.entries(game)) == whole[:version]
@@ -219,7 +220,7 @@ def test_an_existing_game_is_never_restored_over(source: Store, target: Store) -
 
 def test_a_damaged_game_is_told_and_does_not_keep_the_others_from_being_backed_up(source: Store, target: Store) -> None:
     _filled(source)
-    source.client.xdel(source.key("toy-2", "ledger"), "3-0")
+    source.client.xdel(game_key("toy-2", "ledger"), "3-0")
     told: list[Done] = []
     raw = b"".join(parts.backup(source, (), told.append))
     assert [one.game for one in told if one.damaged] == ["toy-2"]
@@ -368,7 +369,7 @@ def test_a_damaged_game_is_named_among_the_others_and_has_a_copy_put_beside_it(
     rookery.at_once("backup", file, "--unencrypted")
     with Embedded(rookery.data) as servers:
         client = Store.connect(servers.store_url).client
-        ledger = Store.key("winter", "ledger")
+        ledger = game_key("winter", "ledger")
         [(name, fields)] = client.xrange(ledger)
         client.delete(ledger)
         client.xadd(ledger, {**fields, b"public": fields[b"public"].replace(b'"cause"', b'"Cause"')}, id=name)

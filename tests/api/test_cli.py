@@ -858,7 +858,7 @@ def test_a_store_that_is_away(rookery: Rookery, tmp_path: Path) -> None:
 
 
 def test_a_store_that_hangs(rookery: Rookery, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("events.store.ANSWER_SECONDS", 0.3)
+    monkeypatch.setattr("events.connecting.ANSWER_SECONDS", 0.3)
     monkeypatch.setattr("api.cli.place.PATIENCE_SECONDS", 0.3)
     with Embedded(rookery.data) as servers, serving(Store.connect(servers.store_url), None) as here:
         assert httpx.get(f"{here.url}/healthz").status_code == 200

@@ -17,12 +17,13 @@ import pytest
 from api.listening import RESERVE, Limits, fitting, raise_descriptors
 from api.serve import BadAddress, PortTaken, Server, Worker, _listening
 from events import embedded as embedding
+from events.connecting import connect
 from events.embedded import Embedded, EmbeddedError, External
 from events.errors import StoreAway
 from events.heads import File, HeadsUnusable
 from events.health import Health
 from events.losses import Head
-from events.store import Store, connect
+from events.store import Store
 from worker import jobs, run
 from worker.settings import Settings
 

@@ -18,7 +18,9 @@ from api.desk import Desk
 from api.metrics import CODES, PROBLEMS, Exporter
 from api.serve import Server
 from api.tokens import Tokens
-from events.store import Parked, Store, connect
+from events.connecting import connect
+from events.keys import game_key
+from events.store import Parked, Store
 from tests.api.test_cli import ROOT, Rookery, until
 from tests.recording import fake_store, new_game
 from worker.figures import MOST, Address, Figures, address, by_words
@@ -202,7 +204,7 @@ def test_games_that_are_parked_or_damaged_are_counted() -> None:
             assert lease is not None
             store.park(lease, Parked(at="2026-01-01T00:00:00Z", inbox="", kind="", error=error, where=""))
     assert sorted(one.error for one in store.why_parked()) == ["RecordDamaged", "ValueError"]
-    store.client.hset(store.key("two", "game"), "parked", "{}")
+    store.client.hset(game_key("two", "game"), "parked", "{}")
     assert sorted(one.error for one in store.why_parked()) == ["KeptDamaged", "ValueError"]
 
 

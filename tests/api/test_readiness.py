@@ -20,9 +20,10 @@ from api.desk import Desk
 from api.readiness import Limits
 from api.tokens import Tokens
 from domain.thrones.ruleset import THRONES
+from events.connecting import connect
 from events.embedded import Embedded
 from events.ruling import Judge
-from events.store import Store, connect
+from events.store import Store
 from tests.api.asgi import Answer, Client
 from tests.api.serving import OPERATOR
 from worker.adjudicate import adjudicate

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from api import cli
-from events.store import BadStoreUrl, check_url
+from events.connecting import BadStoreUrl, check_url
 from worker import run
 from worker.settings import DEFAULT_RULES, LEVELS, SETTINGS, BadSetting, Settings, check, quotas, setting
 

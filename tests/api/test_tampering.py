@@ -41,6 +41,7 @@ from events.envelope import GENESIS, Stored, encode
 from events.errors import FileDamaged, GameUnknown, RecordDamaged
 from events.evidence import Book, Finding, Note, book_of, weigh
 from events.export import EndLine, EntryLine, ExportLine, Header, SubmissionLine, export_game, import_game, parse
+from events.keys import game_key
 from events.notes import Checkpoint, Signer, origin, read_checkpoint
 from events.ruling import Judge
 from events.store import Kept, Store
@@ -707,7 +708,7 @@ def stored_whole() -> Store:
     """The game in a store, with all the notes that were signed for it."""
     store = Store(fakeredis.FakeRedis())
     import_game(store, short().lines, None, unpack(packed(True)).kept)
-    store.client.hset(store.key(GAME, "game"), mapping={"fence": 3, "bytes": 1000})
+    store.client.hset(game_key(GAME, "game"), mapping={"fence": 3, "bytes": 1000})
     return store
 
 
@@ -722,14 +723,14 @@ def named(store: Store) -> str:
 
 def rewrite(store: Store, what: str, rows: list[tuple[bytes, list[tuple[bytes, bytes]]]]) -> None:
     """A stream of these elements, each a list of fields: one may be there twice."""
-    key = store.key(GAME, what)
+    key = game_key(GAME, what)
     store.client.delete(key)
     for name, fields in rows:
         store.client.execute_command("XADD", key, name, *(part for pair in fields for part in pair))
 
 
 def rows_of(store: Store, what: str) -> list[tuple[bytes, list[tuple[bytes, bytes]]]]:
-    return [(name, list(fields.items())) for name, fields in store.client.xrange(store.key(GAME, what))]
+    return [(name, list(fields.items())) for name, fields in store.client.xrange(game_key(GAME, what))]
 
 
 def test_the_game_as_it_was_stored_is_confirmed() -> None:
@@ -780,7 +781,7 @@ def test_any_change_in_the_store_is_named(data: st.DataObject) -> None:
 @given(st.data())
 def test_any_change_beside_the_streams_is_named(data: st.DataObject) -> None:
     store = stored_whole()
-    key = store.key(GAME, data.draw(st.sampled_from(["game", "keys"])))
+    key = game_key(GAME, data.draw(st.sampled_from(["game", "keys"])))
     fields = sorted(store.client.hgetall(key).items())
     field, value = data.draw(st.sampled_from([one for one in fields if one[0] not in OPERATIONAL]))
     how = data.draw(st.sampled_from(["byte", "name", "remove", "more", "empty"]))
@@ -802,7 +803,7 @@ def test_every_kind_of_mark_and_number_has_a_form() -> None:
     for field in ("fence", "unreleased", "bytes", "most", "parked", "lost", "cursor", "noted", "version"):
         for value in (b"\xff\xfe", b"{}", b"-1"):
             store = stored_whole()
-            store.client.hset(store.key(GAME, "game"), field, value)
+            store.client.hset(game_key(GAME, "game"), field, value)
             named(store)
 
 
@@ -850,7 +851,7 @@ def test_no_line_of_a_game_whose_inbox_was_changed_is_given_out(full: bool, how:
 @pytest.mark.parametrize("key", ["inbox", "ledger", "keys", "checkpoints"])
 def test_a_part_of_a_game_that_is_gone_is_named(key: str) -> None:
     store = stored_whole()
-    store.client.delete(store.key(GAME, key))
+    store.client.delete(game_key(GAME, key))
     named(store)
 
 
@@ -862,7 +863,7 @@ def test_a_chain_made_anew_in_the_store_meets_the_checkpoints_kept_there() -> No
     go_on(other, 20, random.Random(99))
     for kept in game.desk.store.checkpoints(GAME):
         other.store.client.xadd("kept", {"note": kept.note}, id=f"{kept.size}-0")
-    other.store.client.rename("kept", other.store.key(GAME, "checkpoints"))
+    other.store.client.rename("kept", game_key(GAME, "checkpoints"))
     assert "checkpoint 13-0" in named(other.store)
     kept = stored_notes(other.store)
     proof = prove(list(export_game(other.store, GAME)), [], KEYS, None, kept)

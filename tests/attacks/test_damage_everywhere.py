@@ -24,6 +24,7 @@ from events.embedded import Embedded
 from events.envelope import number_of, submission
 from events.errors import KeptDamaged, RecordDamaged
 from events.export import import_game
+from events.keys import game_key
 from events.losses import compare, head_of
 from events.store import Store
 from tests.api.asgi import Answer, Client
@@ -40,12 +41,12 @@ Damage = Callable[[Store, str], object]
 
 
 def _entry(store: Store, game: str) -> None:
-    _changed(store, store.key(game, "ledger"), HURT, b"digest", b"0" * 64)
+    _changed(store, game_key(game, "ledger"), HURT, b"digest", b"0" * 64)
 
 
 def _submission(store: Store, game: str) -> None:
     raw = dict(store.raw_submissions(game))[f"{SENT}-0"]
-    _changed(store, store.key(game, "inbox"), SENT, b"submission", raw.replace(b'"seat":"', b'"seat":"x', 1))
+    _changed(store, game_key(game, "inbox"), SENT, b"submission", raw.replace(b'"seat":"', b'"seat":"x', 1))
 
 
 def _changed(store: Store, key: str, number: int, field: bytes, value: bytes | None) -> None:
@@ -62,23 +63,23 @@ DAMAGES: dict[str, tuple[dict[str, Any], Damage]] = {
     "entry": ({"entry": HURT}, _entry),
     "missing": (
         {"entry": HURT},
-        lambda store, game: _changed(store, store.key(game, "ledger"), HURT, b"", None),
+        lambda store, game: _changed(store, game_key(game, "ledger"), HURT, b"", None),
     ),
     "submission": ({"entry": SENT}, _submission),
     "description": (
         {"kept": "the description of the game"},
-        lambda store, game: store.client.hdel(store.key(game, "game"), "rules"),
+        lambda store, game: store.client.hdel(game_key(game, "game"), "rules"),
     ),
-    "cursor": ({"kept": "the cursor"}, lambda store, game: store.client.hset(store.key(game, "game"), "cursor", "x")),
+    "cursor": ({"kept": "the cursor"}, lambda store, game: store.client.hset(game_key(game, "game"), "cursor", "x")),
     "issues": (
         {"kept": "the list of tokens"},
-        lambda store, game: store.client.rpush(store.key(game, "issues"), "{"),
+        lambda store, game: store.client.rpush(game_key(game, "issues"), "{"),
     ),
     "arbiters": (
         {"kept": "the list of arbiters"},
-        lambda store, game: store.client.hset(store.key(game, "arbiters"), b"\xff", b""),
+        lambda store, game: store.client.hset(game_key(game, "arbiters"), b"\xff", b""),
     ),
-    "snapshot": ({}, lambda store, game: store.client.set(store.key(game, "snapshot"), "{")),
+    "snapshot": ({}, lambda store, game: store.client.set(game_key(game, "snapshot"), "{")),
 }
 
 POWER = {"fact": "PowerChanged", "house": "stark", "by": 1}
@@ -139,7 +140,7 @@ class Server:
     def ask(self, route: str, method: str, game: str) -> Answer:
         """As one who finds a server that has read nothing yet, and a game that nobody has parked."""
         self.desk._forget(game)
-        self.store.client.hdel(self.store.key(game, "game"), "parked")
+        self.store.client.hdel(game_key(game, "game"), "parked")
         path = route
         values = {"game": game, "seq": HURT, "inbox": f"{SENT}-0", "number": 1, "seat": "alice", "name": "judge"}
         for name, value in values.items():
@@ -189,7 +190,7 @@ def test_every_route_over_every_damage(server: Server) -> None:
             assert (problem["code"], problem["params"]) == ("record-damaged", place), (told, damage, problem)
             met[damage].add(told)
             parked = server.store.record(damage).parked if damage != "description" else True
-            assert parked and server.store.client.hexists(server.store.key(damage, "game"), "parked"), (told, damage)
+            assert parked and server.store.client.hexists(game_key(damage, "game"), "parked"), (told, damage)
     for damage, found in met.items():
         due = MEETING[damage] if damage in MEETING else asked - WITHOUT[damage]
         assert found == due, damage
@@ -197,11 +198,11 @@ def test_every_route_over_every_damage(server: Server) -> None:
 
 def test_an_open_stream_ends_with_the_reason(server: Server) -> None:
     """Before its first event, and behind it."""
-    rows = [(name, dict(fields)) for name, fields in server.store.client.xrange(server.store.key("whole", "ledger"))]
+    rows = [(name, dict(fields)) for name, fields in server.store.client.xrange(game_key("whole", "ledger"))]
     for number, after in enumerate((len(rows) - 1, len(rows) - 2)):
         game = f"open-{number}"
         import_game(server.store, LINES, game)
-        key = server.store.key(game, "ledger")
+        key = game_key(game, "ledger")
         server.store.client.delete(key)
         for name, fields in rows[:-1]:
             server.store.client.xadd(key, fields, id=name)
@@ -236,8 +237,8 @@ def test_no_receipt_is_signed_again_for_what_is_not_as_it_was_sent(server: Serve
     assert server.store.submit(game, said).again
     raw = dict(server.store.raw_submissions(game))[f"{number}-0"]
     for value in (raw.replace(b"nothing", b"nothinG"), raw[:-1], None):
-        _changed(server.store, server.store.key(game, "inbox"), number, b"submission", value)
-        server.store.client.hdel(server.store.key(game, "game"), "parked")
+        _changed(server.store, game_key(game, "inbox"), number, b"submission", value)
+        server.store.client.hdel(game_key(game, "game"), "parked")
         with pytest.raises(KeptDamaged, match=f"submission {number}"):
             server.store.submit(game, said)
         assert server.store.record(game).parked is not None
@@ -245,11 +246,11 @@ def test_no_receipt_is_signed_again_for_what_is_not_as_it_was_sent(server: Serve
 
 def test_what_is_parked_for_damage_is_called_damaged_by_doctor(server: Server) -> None:
     for game, (place, _) in DAMAGES.items():
-        server.store.client.hdel(server.store.key(game, "game"), "parked")
+        server.store.client.hdel(game_key(game, "game"), "parked")
         if place:
             damage = RecordDamaged(place["entry"], "x") if "entry" in place else KeptDamaged(place["kept"])
             assert server.store.stop(game, damage)
-    server.store.client.hset(server.store.key("issues", "game"), "parked", "{")
+    server.store.client.hset(game_key("issues", "game"), "parked", "{")
     told = [one.says for one in of_games(server.store) if one.level == "problem"]
     for game, (place, _) in DAMAGES.items():
         found = [one for one in told if one.startswith(f"Game {game} is")]
@@ -263,7 +264,7 @@ def test_a_head_is_compared_though_the_newest_elements_are_damaged(server: Serve
     import_game(server.store, LINES, "newest")
     known = head_of(server.store, "newest")
     for what, field in (("inbox", b"submission"), ("ledger", b"digest")):
-        key = server.store.key("newest", what)
+        key = game_key("newest", what)
         (name, fields), *_ = server.store.client.xrevrange(key, count=1)
         server.store.client.xdel(key, name)
         server.store.client.delete(key)
@@ -384,7 +385,7 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Console,
             import_game(store, LINES, game)
             if game in DAMAGES:
                 DAMAGES[game][1](store, game)
-            names = store.client.keys(store.key(game, "*"))
+            names = store.client.keys(game_key(game, "*"))
             kept[game] = {name: store.client.dump(name) for name in names}
         patch.setattr(places, "_own_or_find", lambda directory: servers)
         with pytest.MonkeyPatch.context() as lasting:
@@ -394,7 +395,7 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Console,
 
 
 def _put_back(store: Store, game: str, kept: dict[bytes, bytes]) -> None:
-    names = store.client.keys(store.key(game, "*"))
+    names = store.client.keys(game_key(game, "*"))
     if names:
         store.client.delete(*names)
     for name, dump in kept.items():
@@ -439,7 +440,7 @@ def test_every_command_over_every_damage(console: Any, tmp_path: Path, damage: s
             due = 4 if damage == "cursor" and name in WAITING else CODES.get(name, 0)
             assert code == due, (name, code, result.err)
         if name in met or (damage == "cursor" and name in WAITING):
-            assert store.client.hexists(store.key(damage, "game"), "parked"), name
+            assert store.client.hexists(game_key(damage, "game"), "parked"), name
         for left in tmp_path.iterdir():
             left.unlink()
 

@@ -23,6 +23,7 @@ from events.chain import digest
 from events.envelope import encode
 from events.errors import KeptDamaged, RecordDamaged
 from events.export import export_game, import_game
+from events.keys import game_key
 from events.ruling import Judge
 from events.store import Snapshot, Store
 from events.verify import verify_store
@@ -85,7 +86,7 @@ class Table:
         return asyncio.run(self.client.get(path, OPERATOR if who == "operator" else self.alice))
 
     def key(self, what: str) -> str:
-        return self.store.key(GAME, what)
+        return game_key(GAME, what)
 
     def rows(self, what: str) -> list[tuple[bytes, dict[bytes, bytes]]]:
         return [(name, dict(fields)) for name, fields in self.store.client.xrange(self.key(what))]

@@ -24,10 +24,12 @@ from api.readiness import Limits, readiness
 from api.serve import Server
 from api.tokens import Tokens
 from domain.thrones.ruleset import THRONES
+from events.connecting import connect
 from events.embedded import Embedded, FileBroken
 from events.envelope import submission
 from events.errors import OverQuota, ServerFull, StoreRefuses
 from events.health import Health, trouble
+from events.keys import game_key
 from events.limits import (
     COUNTED_BYTES,
     MOST_ACT_BYTES,
@@ -41,7 +43,7 @@ from events.limits import (
 )
 from events.room import Room
 from events.ruling import Judge
-from events.store import Store, connect
+from events.store import Store
 from tests import toy
 from tests.api.serving import Place, Table, ruling, serving, sit_down, store_of
 from tests.recording import AT, JUDGE, fake_store, new_game, submit
@@ -194,7 +196,7 @@ def test_one_seat_does_not_fill_its_own_table_in_an_hour() -> None:
         raise AssertionError("nobody may send so much")
 
     assert taken("seat-1", 60_000) == 240 // math.ceil(60_000 / COUNTED_BYTES)
-    assert int(store.client.hget(store.key("toy-1", "game"), "bytes")) < allowed.game_bytes // 30
+    assert int(store.client.hget(game_key("toy-1", "game"), "bytes")) < allowed.game_bytes // 30
     assert taken("seat-2", 100) == 240, "what is small counts as one"
 
 
@@ -220,11 +222,11 @@ def test_the_bytes_of_a_game_are_bounded_also_of_one_that_nobody_has_counted() -
     allowed = Allowance(game_bytes=20_000)
     for _ in range(3):
         store.submit("toy-1", submission(bid(5_000), seat="seat-1"), None, allowed)
-    store.client.hdel(store.key("toy-1", "game"), "bytes")  # as older versions left it
+    store.client.hdel(game_key("toy-1", "game"), "bytes")  # as older versions left it
     with pytest.raises(OverQuota, match="20000 bytes"):
         store.submit("toy-1", submission(bid(5_000), seat="seat-2"), None, allowed)
     assert store.inbox_length("toy-1") == 4
-    counted = int(store.client.hget(store.key("toy-1", "game"), "bytes"))
+    counted = int(store.client.hget(game_key("toy-1", "game"), "bytes"))
     assert 15_000 < counted < 17_000
     arbiter = msgspec.structs.replace(allowed, spare=1.25)
     store.submit("toy-1", submission(bid(5_000), seat=None, cause="arbiter"), None, arbiter)
@@ -246,7 +248,7 @@ def test_what_was_sent_an_hour_ago_does_not_count_and_a_lost_count_refuses_nobod
     store = fake_store()
     new_game(store)
     allowed = Allowance(per_hour=2)
-    sent = store.key("toy-1", "sent:seat-1")
+    sent = game_key("toy-1", "sent:seat-1")
 
     def send() -> None:
         store.submit("toy-1", submission(bid(), seat="seat-1"), None, allowed)
@@ -538,7 +540,7 @@ def test_a_whole_server_keeps_its_quotas_and_looks_after_its_store(tmp_path: Pat
         assert quota_of(send("third")) == "often"
         fork = http.post(f"/v1/games/{made['game']}/fork", json={}, headers=mine).json()["game"]
         store = server.desk().store
-        assert store.client.hget(store.key(fork, "game"), "most") == b"500000"
+        assert store.client.hget(game_key(fork, "game"), "most") == b"500000"
         assert store.client.info("memory")["maxmemory"] == 64 << 20
         pid = server.stores.pid("store")
         os.kill(pid, signal.SIGSTOP)
@@ -642,7 +644,7 @@ def test_an_import_is_staged_and_one_that_breaks_off_leaves_nothing_for_ever(mon
     assert not store.exists("half")
     store.restore("half", fields, [], inbox)
     assert list(store.submissions("half")) == inbox
-    kept = [store.key("half", what) for what in ("game", "inbox", "keys")]
+    kept = [game_key("half", what) for what in ("game", "inbox", "keys")]
     assert [store.client.ttl(key) for key in kept] == [-1, -1, -1]
 
 

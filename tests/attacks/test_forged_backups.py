@@ -13,6 +13,7 @@ import pytest
 from events import backup, losses
 from events.backup import BackupDamaged, Contents, Frames, Restore
 from events.heads import FILE, Heads, HeadsUnusable
+from events.keys import LOST, game_key
 from events.store import Store
 from events.verify import verify_store
 from tests import recording
@@ -108,8 +109,8 @@ def test_a_forged_backup_is_refused_in_a_sentence_before_anything_is_written(wha
 )
 def test_a_damaged_game_keeps_no_other_from_being_copied(what: str, field: str, value: bytes) -> None:
     store = game()
-    store.client.hset(store.key("toy-1", what), field, value)
-    store.client.xadd(store.key("toy-1", "inbox"), {"other": b"x"}, id="77-0")
+    store.client.hset(game_key("toy-1", what), field, value)
+    store.client.xadd(game_key("toy-1", "inbox"), {"other": b"x"}, id="77-0")
     for key in ("rookery:{X Y}:game", b"rookery:{toy-1}:\xff\xfe", b"rookery:{\xff}:game"):
         store.client.hset(key, "a", "b")
     told = frames(store)
@@ -118,7 +119,7 @@ def test_a_damaged_game_keeps_no_other_from_being_copied(what: str, field: str, 
         "toy-2": False,
     }
     back = put_back(made(told))
-    assert back.client.hget(back.key("toy-1", what), field) == value
+    assert back.client.hget(game_key("toy-1", what), field) == value
     assert verify_store(back, recording.JUDGE, "toy-2").is_confirmed
     assert not verify_store(back, recording.JUDGE, "toy-1").is_confirmed
 
@@ -126,7 +127,7 @@ def test_a_damaged_game_keeps_no_other_from_being_copied(what: str, field: str, 
 @pytest.mark.parametrize("value", [b"", b"{}", b"soon", b"[]", b"\xff"])
 def test_a_note_of_what_was_lost_that_nobody_can_read_holds_its_game(value: bytes, tmp_path: Path) -> None:
     store = game()
-    store.client.hset(losses.LOST, "toy-1", value)
+    store.client.hset(LOST, "toy-1", value)
     assert "cannot be read" in losses.held(store)["toy-1"].sentence
     assert losses.release_whole(store) == () and "toy-1" in losses.held(store)
     heads = Heads(tmp_path, store, "redis://localhost:1")

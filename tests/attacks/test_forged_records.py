@@ -20,6 +20,7 @@ from events import chain, codec
 from events.envelope import Refused, Stored, encode
 from events.errors import FileDamaged, KeptDamaged, RecordDamaged
 from events.export import EntryLine, ExportLine, Header, SubmissionLine, export_game, import_game, parse
+from events.keys import game_key
 from events.ruling import Line
 from events.sealing import Sealer
 from events.store import Store
@@ -156,14 +157,14 @@ def stands_still(store: Store) -> Iterator[None]:
 def test_nothing_is_ruled_on_behind_a_letter_that_is_gone() -> None:
     store = waiting()
     with stands_still(store):
-        store.client.xdel(store.key("toy-1", "inbox"), f"{store.version('toy-1') + 1}-0")
+        store.client.xdel(game_key("toy-1", "inbox"), f"{store.version('toy-1') + 1}-0")
     store = waiting(more=0)
     with stands_still(store):
-        store.client.xadd(store.key("toy-1", "inbox"), {"submission": b"{}"}, id=f"{store.version('toy-1')}-1")
+        store.client.xadd(game_key("toy-1", "inbox"), {"submission": b"{}"}, id=f"{store.version('toy-1')}-1")
         recording.submit(store, toy.Bid(by="red", coins=1), "seat-1", key="behind it")
     store = waiting(more=0)
     with stands_still(store):
-        store.client.xadd(store.key("toy-1", "inbox"), {"submission": b"{}"}, id=f"{store.version('toy-1') + 5}-0")
+        store.client.xadd(game_key("toy-1", "inbox"), {"submission": b"{}"}, id=f"{store.version('toy-1') + 5}-0")
 
 
 @pytest.mark.parametrize("cursor", [b"soon", b"", b"-1", b"1e3", b"999999", b"0"])
@@ -171,7 +172,7 @@ def test_a_false_cursor_stops_its_game_and_no_other(cursor: bytes) -> None:
     store = waiting()
     rung: list[int] = []
     with stands_still(store):
-        store.client.hset(store.key("toy-1", "game"), "cursor", cursor)
+        store.client.hset(game_key("toy-1", "game"), "cursor", cursor)
         recording.new_game(store, "toy-2")
         assert sweep(store, Bell(store.client, rung.append), thorough=True) == 2
 
@@ -179,7 +180,7 @@ def test_a_false_cursor_stops_its_game_and_no_other(cursor: bytes) -> None:
 @pytest.mark.parametrize("field", ["waits", "unreleased", "bytes"])
 def test_a_false_mark_keeps_no_other_game_waiting(field: str) -> None:
     store = waiting()
-    store.client.hset(store.key("toy-1", "game"), field, b"soon")
+    store.client.hset(game_key("toy-1", "game"), field, b"soon")
     recording.submit(store, toy.Bid(by="red", coins=1), "seat-1", key="more")
     recording.new_game(store, "toy-2")
     assert sweep(store, Bell(store.client, [].append), thorough=True) == 2
@@ -191,7 +192,7 @@ def test_a_false_mark_keeps_no_other_game_waiting(field: str) -> None:
 @pytest.mark.parametrize("field", ["parked", "lost"])
 def test_an_empty_mark_is_a_mark(field: str) -> None:
     store = waiting()
-    store.client.hset(store.key("toy-1", "game"), field, b"")
+    store.client.hset(game_key("toy-1", "game"), field, b"")
     before = store.version("toy-1")
     assert adjudicate(store, recording.JUDGE, "toy-1").how == "parked" and store.version("toy-1") == before
 
@@ -210,7 +211,7 @@ def test_a_false_snapshot_of_what_is_answered_stops_no_game() -> None:
 @pytest.mark.parametrize("fields", [{"submission": b""}, {"another": b"x"}])
 def test_an_empty_submission_is_refused_and_bound_like_any_other(fields: dict[str, bytes]) -> None:
     store = waiting(more=0)
-    store.client.xadd(store.key("toy-1", "inbox"), fields, id=f"{store.version('toy-1') + 1}-0")
+    store.client.xadd(game_key("toy-1", "inbox"), fields, id=f"{store.version('toy-1') + 1}-0")
     recording.submit(store, toy.Bid(by="red", coins=1), "seat-1", key="more")
     assert adjudicate(store, recording.JUDGE, "toy-1").ruled == 2
     lines = list(export_game(store, "toy-1"))
@@ -224,8 +225,8 @@ def test_an_empty_submission_is_refused_and_bound_like_any_other(fields: dict[st
 @pytest.mark.parametrize("key", ["game", "inbox", "ledger", "keys", "checkpoints"])
 def test_a_part_of_a_game_that_is_a_key_of_another_kind_is_named(key: str) -> None:
     store = waiting()
-    store.client.delete(store.key("toy-1", key))
-    store.client.set(store.key("toy-1", key), "x")
+    store.client.delete(game_key("toy-1", key))
+    store.client.set(game_key("toy-1", key), "x")
     found = verify_store(store, recording.JUDGE, "toy-1").disagreement
     assert found is not None and (found.place, found.what) == (key, "kind")
 
@@ -233,7 +234,7 @@ def test_a_part_of_a_game_that_is_a_key_of_another_kind_is_named(key: str) -> No
 def test_a_letter_from_the_future_is_a_finding_and_hides_no_other_game() -> None:
     store = waiting(more=0)
     number = store.version("toy-1") + 1
-    store.client.xadd(store.key("toy-1", "inbox"), {"submission": b'{"v":99}'}, id=f"{number}-0")
+    store.client.xadd(game_key("toy-1", "inbox"), {"submission": b'{"v":99}'}, id=f"{number}-0")
     store.client.sadd("rookery:unruled", "toy-1")
     recording.new_game(store, "toy-2")
     assert store.waiting_since() == (recording.AT,)
@@ -269,8 +270,8 @@ def put_old(store: Store, game: str, commands: list[Any], at: Callable[[int], st
             msgspec.structs.replace(recording.submission(command, seat=seat, at=at(number), key=f"old-{number}"), v=1)
         )
         one = codec.read_submission(f"{number}-0", raw)
-        store.client.xadd(store.key(game, "inbox"), {"submission": raw}, id=one.inbox)
-        store.client.hset(store.key(game, "keys"), f"{seat}\x00{one.key}", f"{number} {one.body_hash}")
+        store.client.xadd(game_key(game, "inbox"), {"submission": raw}, id=one.inbox)
+        store.client.hset(game_key(game, "keys"), f"{seat}\x00{one.key}", f"{number} {one.body_hash}")
 
 
 @pytest.mark.parametrize(("what", "command"), OLD, ids=[what for what, _ in OLD])
@@ -303,7 +304,7 @@ def test_an_export_holds_what_went_ahead_of_its_last_entry() -> None:
 def test_damage_is_named_where_it_was_met() -> None:
     store = waiting()
     number = store.version("toy-1") + 1
-    store.client.xdel(store.key("toy-1", "inbox"), f"{number}-0")
+    store.client.xdel(game_key("toy-1", "inbox"), f"{number}-0")
     adjudicate(store, recording.JUDGE, "toy-1")
     parked = store.record("toy-1").parked
     assert parked is not None and parked.error == RecordDamaged.__name__

@@ -14,11 +14,13 @@ import structlog
 
 from events import codec
 from events.chain import digest
+from events.connecting import connect
 from events.embedded import Embedded
 from events.envelope import encode
 from events.errors import KeptDamaged
 from events.inspection import FORMS, KINDS
-from events.store import Store, awaited, connect
+from events.keys import game_key
+from events.store import Store, awaited
 from events.verify import verify_store
 from tests import toy
 from tests.recording import AT, JUDGE, embedded, new_game, real_store, submit  # noqa: F401 - fixtures
@@ -56,13 +58,13 @@ WRITTEN: dict[str, Any] = {
 
 
 def _field(name: str, value: bytes) -> Callable[[Store], Any]:
-    return lambda store: store.client.hset(store.key(GAME, "game"), name, value)
+    return lambda store: store.client.hset(game_key(GAME, "game"), name, value)
 
 
 def _letter(raw: bytes) -> Callable[[Store], Any]:
     def put(store: Store) -> None:
         number = store.inbox_length(GAME) + 1
-        store.client.xadd(store.key(GAME, "inbox"), {"submission": raw}, id=f"{number}-0")
+        store.client.xadd(game_key(GAME, "inbox"), {"submission": raw}, id=f"{number}-0")
 
     return put
 
@@ -77,7 +79,7 @@ def _entry_of_schema(version: int) -> Callable[[Store], Any]:
     """The newest entry rewritten as whoever knows that schema would: its digest fits."""
 
     def put(store: Store) -> None:
-        key, newest = store.key(GAME, "ledger"), store.version(GAME)
+        key, newest = game_key(GAME, "ledger"), store.version(GAME)
         stored = store.entry(GAME, newest)
         assert stored is not None
         public = stored.public.replace(b'{"v":2,', b'{"v":%d,' % version, 1)
@@ -96,8 +98,8 @@ def _entry_of_schema(version: int) -> Callable[[Store], Any]:
 
 def _as_list(what: str) -> Callable[[Store], Any]:
     def put(store: Store) -> None:
-        store.client.delete(store.key(GAME, what))
-        store.client.rpush(store.key(GAME, what), "junk")
+        store.client.delete(game_key(GAME, what))
+        store.client.rpush(game_key(GAME, what), "junk")
 
     return put
 
@@ -106,14 +108,14 @@ def _places() -> dict[str, Callable[[Store], Any]]:
     found: dict[str, Callable[[Store], Any]] = {}
     for name in (*FORMS, "a field of no game"):
         found |= {f"game.{name} is {kind}": _field(name, value) for kind, value in JUNK.items()}
-        found[f"game.{name} is missing"] = lambda store, name=name: store.client.hdel(store.key(GAME, "game"), name)  # type: ignore[misc]
+        found[f"game.{name} is missing"] = lambda store, name=name: store.client.hdel(game_key(GAME, "game"), name)  # type: ignore[misc]
     for name, values in WRITTEN.items():
         found |= {f"letter.{name} is {str(value)[:20]}": _letter(_with(name, value)) for value in values}
     for kind, value in JUNK.items():
         found[f"letter is {kind}"] = _letter(value)
         for what in ("snapshot", "lease"):
             found[f"{what} is {kind}"] = lambda store, what=what, value=value: store.client.set(  # type: ignore[misc]
-                store.key(GAME, what), value
+                game_key(GAME, what), value
             )
         found[f"lists hold {kind}"] = lambda store, value=value: [  # type: ignore[misc]
             store.client.sadd(f"rookery:{name}", value) for name in ("games", "unruled", "parked")
@@ -121,14 +123,14 @@ def _places() -> dict[str, Callable[[Store], Any]]:
     found["letter of the future, bare"] = _letter(b'{"v":99}')
     found["letter of the future"] = _letter(FUTURE % AT.encode())
     found["letter without its field"] = lambda store: store.client.xadd(
-        store.key(GAME, "inbox"), {"x": "y"}, id=f"{store.inbox_length(GAME) + 1}-0"
+        game_key(GAME, "inbox"), {"x": "y"}, id=f"{store.inbox_length(GAME) + 1}-0"
     )
     found["letter in a far place"] = lambda store: store.client.xadd(
-        store.key(GAME, "inbox"), {"submission": b"{}"}, id="18446744073709551615-1"
+        game_key(GAME, "inbox"), {"submission": b"{}"}, id="18446744073709551615-1"
     )
-    found["lease is held for a year"] = lambda store: store.client.set(store.key(GAME, "lease"), "9 me", ex=31_536_000)
+    found["lease is held for a year"] = lambda store: store.client.set(game_key(GAME, "lease"), "9 me", ex=31_536_000)
     found["entry in a far place"] = lambda store: store.client.xadd(
-        store.key(GAME, "ledger"), {"public": b"{}"}, id="18446744073709551615-1"
+        game_key(GAME, "ledger"), {"public": b"{}"}, id="18446744073709551615-1"
     )
     found["entry of the future"] = _entry_of_schema(99)
     found["entry of no schema"] = _entry_of_schema(0)
@@ -250,7 +252,7 @@ def test_a_letter_of_the_future_is_told_as_the_wait_for_an_engine_is(table: Tabl
 )
 def test_an_operator_clears_what_was_parked(table: Table, place: str, cure: bytes | None) -> None:
     name = place.split(".")[1].split()[0]
-    good = cure or table.store.client.hget(table.store.key(GAME, "game"), name)
+    good = cure or table.store.client.hget(game_key(GAME, "game"), name)
     PLACES[place](table.store)
     table.work()
     if table.outcome() == "parked":
@@ -270,8 +272,8 @@ def test_junk_in_the_place_of_the_fence_fences_off_whoever_held_the_game(table: 
     before = table.store.acquire(GAME, 30, "before")
     assert before is not None
     _field("fence", JUNK[kind])(table.store)
-    table.store.client.delete(table.store.key(GAME, "lease"))
+    table.store.client.delete(game_key(GAME, "lease"))
     after = table.store.acquire(GAME, 30, "after")
     assert after is not None and after.token > before.token
     table.store.release(after)
-    assert msgspec.json.decode(table.store.client.hget(table.store.key(GAME, "game"), "fence")) == after.token
+    assert msgspec.json.decode(table.store.client.hget(game_key(GAME, "game"), "fence")) == after.token

@@ -21,6 +21,7 @@ from api.tokens import Tokens
 from events import codec
 from events.embedded import Embedded
 from events.envelope import submission
+from events.keys import game_key
 from events.ruling import Judge
 from events.store import Parked, Store
 from events.verify import verify_store
@@ -175,7 +176,7 @@ def test_a_trial_finds_what_kills_and_the_operator_who_lets_it_go_on_meets_it_ag
     monkeypatch.setattr(poison, "take", _never)  # in this process; a child takes it
     new_game(store, "toy-1")
     fatal = poisoned(store, "toy-1", how)
-    store.client.hset(store.key("toy-1", "game"), "unreleased", 2)  # two workers were killed at it
+    store.client.hset(game_key("toy-1", "game"), "unreleased", 2)  # two workers were killed at it
     assert store.suspicious() == ("toy-1",)
     trial = Trial(settings_of(embedded, ruling_seconds=1.0 if how == "sleeps" else 2.0))
     judge = Judge(poison.RULES)
@@ -242,7 +243,7 @@ def test_random_kills_park_nobody(embedded: Embedded, real_store: Store, tmp_pat
                     submit(store, toy.Bid(by="red", coins=1), "seat-1", game)
                     sent[game] += 1
             if turn % 3 == 0:  # as if two workers had been killed at it before
-                store.client.hset(store.key(chance.choice(games), "game"), "unreleased", 2)
+                store.client.hset(game_key(chance.choice(games), "game"), "unreleased", 2)
             time.sleep(chance.uniform(0.0, 0.6))
             for pid in chance.sample(workers.children(), k=min(1, len(workers.children()))):
                 try:
@@ -271,7 +272,7 @@ def test_readiness_tells_of_parked_games_and_of_games_on_trial(real_store: Store
         lease = store.acquire("tried", 60)
         assert lease is not None
         assert readiness(desk, Limits()).games_on_trial == 0, "a lease that is held is no sign"
-        store.client.delete(store.key("tried", "lease"))  # it ran out
+        store.client.delete(game_key("tried", "lease"))  # it ran out
     held = store.acquire("parked", 60)
     assert held is not None
     store.park(held, Parked(at=AT, inbox="1-0", kind="begin", error="OutOfTime", where="a trial"))

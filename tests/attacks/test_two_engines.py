@@ -11,10 +11,11 @@ from domain.kernel.arbiter import Amend
 from domain.thrones.language.state import State
 from domain.thrones.ruleset import THRONES, Thrones
 from events import codec
+from events.connecting import connect
 from events.embedded import Embedded
 from events.envelope import Accepted, submission
 from events.ruling import Judge
-from events.store import Store, connect
+from events.store import Store
 from events.verify import verify_store
 from tests.ledgers.make import commands
 from tests.recording import AT, embedded, real_store  # noqa: F401 - fixtures

@@ -14,6 +14,7 @@ from domain.thrones.ruleset import THRONES
 from events import chain, codec
 from events.envelope import Stored, encode, submission
 from events.errors import RecordDamaged
+from events.keys import game_key
 from events.ruling import Judge
 from events.store import Store
 from tests import toy
@@ -71,7 +72,7 @@ def test_what_lies_in_an_inbox_and_cannot_be_read_has_no_time() -> None:
     store = fake_store()
     new_game(store)
     for junk in (b"", b"{", b'{"v":1,"at":"soon"}'):
-        store.client.xadd(store.key("toy-1", "inbox"), {"submission": junk}, id=f"{store.inbox_length('toy-1') + 1}-0")
+        store.client.xadd(game_key("toy-1", "inbox"), {"submission": junk}, id=f"{store.inbox_length('toy-1') + 1}-0")
         sent = store.submit("toy-1", submission(toy.Bid(by="red", coins=1), seat="seat-1"))
         assert sent.at.startswith("2") and sent.at != FUTURE
         assert datetime.fromisoformat(sent.at)
@@ -104,13 +105,13 @@ def test_a_record_whose_times_go_back_shows_nothing_that_came_later() -> None:
     store = fake_store()
     new_game(store)
     opening = next(store.raw_submissions("toy-1"))[1]
-    store.client.delete(store.key("toy-1", "inbox"))
-    store.client.xadd(store.key("toy-1", "inbox"), {"submission": opening.replace(b'{"v":2,', b'{"v":1,')}, id="1-0")
+    store.client.delete(game_key("toy-1", "inbox"))
+    store.client.xadd(game_key("toy-1", "inbox"), {"submission": opening.replace(b'{"v":2,', b'{"v":1,')}, id="1-0")
     times = ["2025-01-01T13:00:00Z", "2025-01-01T12:30:00Z", "2025-01-01T14:00:00Z"]
     for number, at in enumerate(times, 2):  # as an older version would have stored them
         raw = codec.write_submission(submission(toy.Bid(by="red", coins=9), seat="seat-1", at=at, key=f"k{number}"))
         older = raw.replace(b'{"v":2,', b'{"v":1,')
-        store.client.xadd(store.key("toy-1", "inbox"), {"submission": older}, id=f"{number}-0")
+        store.client.xadd(game_key("toy-1", "inbox"), {"submission": older}, id=f"{number}-0")
     adjudicate(store, JUDGE, "toy-1")
     assert [codec.entry(one).at for one in store.entries("toy-1")] == [AT, *times]
     desk = Desk(store, Tokens(store), None, Judge(THRONES))

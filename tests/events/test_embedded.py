@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from events import embedded as launcher
+from events.connecting import connect
 from events.embedded import (
     DirectoryInUse,
     DirectoryNotWritable,
@@ -24,7 +25,6 @@ from events.embedded import (
     ServerHangs,
     find,
 )
-from events.store import connect
 
 pytestmark = pytest.mark.server
 

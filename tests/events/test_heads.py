@@ -19,6 +19,7 @@ from events import losses
 from events.embedded import Embedded
 from events.errors import GameHeld, StoreAway
 from events.heads import EMBEDDED, FILE, File, Heads, HeadsUnusable, name_of_store
+from events.keys import game_key
 from events.losses import Head, Loss, NotHeld, compare, head_of, held
 from events.store import Store
 from tests import toy
@@ -120,7 +121,7 @@ def _stands_still(table: Table, game: str) -> None:
     with pytest.raises(GameHeld):
         submit(table.store, toy.Bid(by="red", coins=0), "seat-1", game)
     # A lease may have come back that was given back behind the cut; it runs out.
-    table.store.client.delete(table.store.key(game, "lease"))
+    table.store.client.delete(game_key(game, "lease"))
     assert adjudicate(table.store, JUDGE, game).how == "parked"
     assert head_of(table.store, game) == before
     assert table.store.record(game).is_held
@@ -188,18 +189,18 @@ def test_a_worker_does_not_rule_on_a_ledger_that_it_knew_longer(table: Table) ->
 def _drop_last_entry(table: Table, game: str) -> None:
     client: Any = table.store.client
     version = table.store.version(game)
-    client.xdel(table.store.key(game, "ledger"), f"{version}-0")
-    client.hincrby(table.store.key(game, "game"), "cursor", -1)
+    client.xdel(game_key(game, "ledger"), f"{version}-0")
+    client.hincrby(game_key(game, "game"), "cursor", -1)
 
 
 def test_another_history_of_the_same_length_is_found_out(table: Table) -> None:
     _begun(table)
     client: Any = table.store.client
-    key = table.store.key("toy-3", "inbox")
+    key = game_key("toy-3", "inbox")
     number = table.store.inbox_length("toy-3")
     raw = client.xrange(key, f"{number}-0", f"{number}-0")[0][1][b"submission"]
     client.xdel(key, f"{number}-0")
-    client.delete(table.store.key("toy-3", "copy"))
+    client.delete(game_key("toy-3", "copy"))
     kept = client.xrange(key)
     client.delete(key)
     for name, fields in kept:
@@ -211,7 +212,7 @@ def test_another_history_of_the_same_length_is_found_out(table: Table) -> None:
 def test_a_game_that_comes_back_whole_goes_on(table: Table) -> None:
     _begun(table)
     client: Any = table.store.client
-    key = table.store.key("toy-1", "ledger")
+    key = game_key("toy-1", "ledger")
     version = table.store.version("toy-1")
     fields = client.xrange(key, f"{version}-0")[0][1]
     all_of_it = client.xrange(key)
@@ -227,7 +228,7 @@ def test_a_game_that_comes_back_whole_goes_on(table: Table) -> None:
 def test_under_the_id_of_a_lost_game_no_other_begins(table: Table) -> None:
     _begun(table)
     client: Any = table.store.client
-    client.delete(*client.keys(table.store.key("toy-4", "*").replace("[", "\\[")))
+    client.delete(*client.keys(game_key("toy-4", "*").replace("[", "\\[")))
     assert [loss.what for loss in table.heads.look()] == [("game-missing",)]
     with pytest.raises(GameHeld):
         new_game(table.store, "toy-4")
@@ -246,8 +247,8 @@ def test_two_processes_know_different_parts_and_the_operator_is_told_all(table: 
     adjudicate(table.store, JUDGE, "toy-1")
     known = head_of(table.store, "toy-1")
     client: Any = table.store.client
-    client.xdel(table.store.key("toy-1", "ledger"), f"{known.version}-0")
-    client.xdel(table.store.key("toy-1", "inbox"), f"{known.inbox}-0")
+    client.xdel(game_key("toy-1", "ledger"), f"{known.version}-0")
+    client.xdel(game_key("toy-1", "inbox"), f"{known.inbox}-0")
     table.heads.look()
     theirs.look()
     found = held(table.store)["toy-1"]

@@ -16,6 +16,7 @@ from events.chain import Chain
 from events.envelope import GENESIS, Entry, Part, SealedFact, Stored, encode, number_of
 from events.errors import FileDamaged, GameExists, RecordDamaged
 from events.export import export_game, import_game
+from events.keys import game_key
 from events.ruling import Judge
 from events.sealing import Sealer, commitment
 from events.store import Store
@@ -336,16 +337,16 @@ def test_any_removed_swapped_repeated_or_cut_line_is_noticed_and_named(data: st.
 
 
 def _stored_rows(store: Store) -> list[tuple[str, dict[bytes, bytes]]]:
-    return [(name.decode(), fields) for name, fields in store.client.xrange(store.key(GAME, "ledger"))]
+    return [(name.decode(), fields) for name, fields in store.client.xrange(game_key(GAME, "ledger"))]
 
 
 def _with_rows(rows: list[tuple[str, dict[bytes, bytes]]]) -> Store:
     """A copy of the game whose ledger stream holds these rows."""
     store = fake_store()
     import_game(store, LINES)
-    store.client.delete(store.key(GAME, "ledger"))
+    store.client.delete(game_key(GAME, "ledger"))
     for name, fields in rows:
-        store.client.xadd(store.key(GAME, "ledger"), fields, id=name)
+        store.client.xadd(game_key(GAME, "ledger"), fields, id=name)
     return store
 
 

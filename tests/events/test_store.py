@@ -28,6 +28,7 @@ from events.errors import (
     StaleAppend,
     StoreAway,
 )
+from events.keys import game_key
 from events.limits import MOST_ANSWER_BYTES
 from events.ruling import Line
 from events.store import Lease, Parked, Store
@@ -153,7 +154,7 @@ class StoreContract:
         assert store.acquire("toy-1", 60) is None
         assert store.acquire("toy-1", 60, old.holder) == old
         assert store.renew(old, 60)
-        store.client.delete(store.key("toy-1", "lease"))  # as if it had run out
+        store.client.delete(game_key("toy-1", "lease"))  # as if it had run out
         new = _acquired(store)
         assert new.token > old.token
         assert not store.renew(old, 60)
@@ -170,11 +171,11 @@ class StoreContract:
         for before in range(4):
             lease = _acquired(store)
             assert lease.unreleased == before
-            store.client.delete(store.key("toy-1", "lease"))  # as if it had run out
+            store.client.delete(game_key("toy-1", "lease"))  # as if it had run out
         lease = _acquired(store)
         assert store.acquire("toy-1", 60, lease.holder) == lease, "to ask again is no new lease"
         _first_entry(store, lease)
-        store.client.delete(store.key("toy-1", "lease"))
+        store.client.delete(game_key("toy-1", "lease"))
         lease = _acquired(store)
         assert lease.unreleased == 1, "only the one that ran out behind the entry"
         store.release(lease)
@@ -219,7 +220,7 @@ class StoreContract:
         assert store.line("toy-1", JUDGE) == line
         store.save_snapshot("toy-1", JUDGE, Line(line.state, 1, 1, "0" * 64))
         assert store.snapshot("toy-1", JUDGE) is None
-        store.client.set(store.key("toy-1", "snapshot"), b"nonsense")
+        store.client.set(game_key("toy-1", "snapshot"), b"nonsense")
         assert store.snapshot("toy-1", JUDGE) is None
         assert store.drop_snapshot("toy-1")
         assert store.line("toy-1", JUDGE) == line
@@ -227,7 +228,7 @@ class StoreContract:
     def test_a_gap_in_the_ledger_is_named(self, store: Store) -> None:
         new_game(store)
         _first_entry(store, _acquired(store))
-        store.client.xadd(store.key("toy-1", "ledger"), {"public": "{}", "sealed": "[]", "digest": ""}, id="3-0")
+        store.client.xadd(game_key("toy-1", "ledger"), {"public": "{}", "sealed": "[]", "digest": ""}, id="3-0")
         with pytest.raises(RecordDamaged) as caught:
             list(store.entries("toy-1"))
         assert caught.value.seq == 2
@@ -236,7 +237,7 @@ class StoreContract:
         new_game(store)
         for junk in (b"", b"{", b"\xff\x00", b"{}", b'{"v":1}', b"[" * 50_000):
             store.client.xadd(
-                store.key("toy-1", "inbox"), {"submission": junk}, id=f"{store.inbox_length('toy-1') + 1}-0"
+                game_key("toy-1", "inbox"), {"submission": junk}, id=f"{store.inbox_length('toy-1') + 1}-0"
             )
         found = list(store.submissions("toy-1", 1))
         assert len(found) == 6
@@ -276,7 +277,7 @@ class TestOnValkey(StoreContract):
     def test_a_submission_that_a_hanging_server_did_not_answer_may_be_sent_again(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("events.store.ANSWER_SECONDS", 0.3)
+        monkeypatch.setattr("events.connecting.ANSWER_SECONDS", 0.3)
         with Embedded(tmp_path) as embedded:
             store = Store.connect(embedded.store_url)
             new_game(store)

@@ -17,10 +17,11 @@ from domain.thrones.language import answers as c
 from domain.thrones.language.start import Start
 from domain.thrones.ruleset import THRONES
 from domain.thrones.tables.charter import Charter, Switches
+from events.connecting import connect
 from events.envelope import Receipt, encode, submission
 from events.errors import GameUnknown, StoreAway
 from events.ruling import Judge, Line
-from events.store import Store, connect
+from events.store import Store
 from worker.jobs import make_bell
 
 JUDGE = Judge(THRONES)

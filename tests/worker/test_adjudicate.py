@@ -14,6 +14,7 @@ import structlog
 from events import codec
 from events.envelope import SECRETLY, Accepted, Refused, submission
 from events.errors import StaleAppend
+from events.keys import game_key
 from events.ruling import Judge
 from events.store import Store
 from events.verify import verify_store
@@ -81,7 +82,7 @@ def test_a_poisonous_command_is_refused_and_the_game_goes_on(store: Store, raw: 
 
 def test_junk_put_into_the_inbox_by_other_hands_is_refused_too(store: Store) -> None:
     new_game(store)
-    store.client.xadd(store.key("toy-1", "inbox"), {"anything": b"\xff"}, id="2-0")
+    store.client.xadd(game_key("toy-1", "inbox"), {"anything": b"\xff"}, id="2-0")
     submit(store, toy.Bid(by="red", coins=1), "seat-1")
     adjudicate(store, JUDGE, "toy-1")
     assert _verdicts(store) == ["accepted", "unreadable", "accepted"]
@@ -126,10 +127,10 @@ def test_a_damaged_ledger_parks_the_game(store: Store) -> None:
     new_game(store)
     adjudicate(store, JUDGE, "toy-1")
     store.drop_snapshot("toy-1")
-    rows = store.client.xrange(store.key("toy-1", "ledger"))
-    store.client.delete(store.key("toy-1", "ledger"))
+    rows = store.client.xrange(game_key("toy-1", "ledger"))
+    store.client.delete(game_key("toy-1", "ledger"))
     fields = {**rows[0][1], b"public": rows[0][1][b"public"].replace(b'"rounds":3', b'"rounds":9')}
-    store.client.xadd(store.key("toy-1", "ledger"), fields, id="1-0")
+    store.client.xadd(game_key("toy-1", "ledger"), fields, id="1-0")
     submit(store, toy.Bid(by="red", coins=1), "seat-1")
     assert adjudicate(store, JUDGE, "toy-1").how == "parked"
     parked = store.record("toy-1").parked
@@ -140,12 +141,12 @@ def test_snapshots_can_be_deleted_and_come_back_identical(store: Store) -> None:
     played(store)
     submit(store, toy.Keep(by="red", keep=True), "seat-1")
     adjudicate(store, JUDGE, "toy-1")
-    first = store.client.get(store.key("toy-1", "snapshot"))
+    first = store.client.get(game_key("toy-1", "snapshot"))
     assert first
     assert store.drop_snapshot("toy-1")
     line = store.line("toy-1", JUDGE)
     store.save_snapshot("toy-1", JUDGE, line)
-    assert store.client.get(store.key("toy-1", "snapshot")) == first
+    assert store.client.get(game_key("toy-1", "snapshot")) == first
 
 
 def test_play_goes_on_the_same_from_a_snapshot_and_from_the_first_entry(store: Store) -> None:
@@ -195,7 +196,7 @@ def test_a_lost_lease_ends_the_work_without_harm(store: Store, monkeypatch: pyte
     rule = JUDGE.rule
 
     def slow(*args: Any, **named: Any) -> Any:
-        store.client.delete(store.key("toy-1", "lease"))  # the lease runs out while the rules think
+        store.client.delete(game_key("toy-1", "lease"))  # the lease runs out while the rules think
         assert store.acquire("toy-1", 60) is not None
         return rule(*args, **named)
 
@@ -229,7 +230,7 @@ def test_after_two_leases_without_release_what_comes_before_the_killer_is_kept(
     for _ in range(3):
         with pytest.raises(Killed):
             adjudicate(store, judge, "toy-1")
-        store.client.delete(store.key("toy-1", "lease"))  # it runs out
+        store.client.delete(game_key("toy-1", "lease"))  # it runs out
         versions.append(store.version("toy-1"))
     assert versions == [0, 0, 2], "together twice, then one by one"
     assert store.unruled_tail("toy-1") == 1

@@ -7,8 +7,10 @@ import threading
 import fakeredis
 import pytest
 
+from events.connecting import ANSWER_SECONDS, connect
 from events.embedded import Embedded
-from events.store import ANSWER_SECONDS, Store, connect
+from events.keys import game_key
+from events.store import Store
 from tests import toy
 from tests.recording import JUDGE, new_game, submit
 from worker import jobs
@@ -122,7 +124,7 @@ def test_games_come_back_to_their_bell(queue: Queue) -> None:
 
 def test_one_game_of_unknown_rules_does_not_hold_up_others(store: Store, bell: Bell) -> None:
     new_game(store, "toy-1")
-    store.client.hset(store.key("toy-1", "game"), "rules", "chess")
+    store.client.hset(game_key("toy-1", "game"), "rules", "chess")
     new_game(store, "toy-2")
     bell.ring("toy-1")
     bell.ring("toy-2")

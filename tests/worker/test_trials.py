@@ -8,6 +8,7 @@ from typing import Any
 import fakeredis
 import pytest
 
+from events.keys import game_key
 from events.ruling import Judge
 from events.store import Store
 from tests import toy
@@ -33,7 +34,7 @@ class Told(Trial):
 
 def suspect(store: Store, game: str = "toy-1", times: int = 2) -> None:
     """As if so many workers had been killed at it."""
-    store.client.hset(store.key(game, "game"), "unreleased", times)
+    store.client.hset(game_key(game, "game"), "unreleased", times)
 
 
 def dead(*, proven: bool) -> Found:

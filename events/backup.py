@@ -37,6 +37,7 @@ from events.errors import GameExists, RecordDamaged, RecordError
 from events.keys import SHARED, game_key, is_game_id
 from events.losses import Head
 from events.notes import NoteInvalid, Signer, Verifier, is_name
+from events.staging import Staged, put_shared
 from events.store import Store
 
 FORMAT = "rookery-backup/2"
@@ -481,8 +482,7 @@ class Restore:
         self.said = said
         self.put_back: dict[str, Done] = {}
         self.there: list[str] = []
-        self._now = ""
-        self._stage = ""
+        self._staged: Staged | None = None
         self._parts: dict[str, bool] = {}
         self._at = ""
 
@@ -490,17 +490,17 @@ class Restore:
         match frame:
             case Game():
                 self._begin(frame.game)
-            case Part() if self._now:
-                self._part(frame)
-            case Done() if self._now:
-                self._finish(frame)
+            case Part() if self._staged is not None:
+                self._part(self._staged, frame)
+            case Done() if self._staged is not None:
+                self._finish(self._staged, frame)
             case Shared() if not self.only:
                 self._shared(frame)
             case _:
                 pass
 
     def _begin(self, game: str) -> None:
-        self._now = ""
+        self._staged = None
         if self.only and game != self.only:
             return
         name = self.name or game
@@ -509,9 +509,9 @@ class Restore:
                 raise GameExists(name)
             self.there.append(name)
             return
-        self._now, self._stage, self._parts, self._at = name, self.store.begin_stage(), {}, ""
+        self._staged, self._parts, self._at = Staged(self.store, name), {}, ""
 
-    def _part(self, part: Part) -> None:
+    def _part(self, staged: Staged, part: Part) -> None:
         if self.name and (part.what in PERSONAL or part.what.startswith("sent:")):
             return
         if not part.rows:
@@ -519,9 +519,9 @@ class Restore:
         self._parts[part.what] = True
         if self.said is not None and part.what == "inbox" and part.kind == "stream":
             self._at = codec.read_submission(part.rows[-1][0].decode(), part.rows[-1][2]).at
-        self.store.stage(self._now, self._stage, part.what, part.kind, part.rows)
+        staged.add(part.what, part.kind, part.rows)
 
-    def _finish(self, done: Done) -> None:
+    def _finish(self, staged: Staged, done: Done) -> None:
         if self.name and self.said is not None:
             at = max(self.said.at, self._at)
             number = done.head.inbox + 1
@@ -533,14 +533,14 @@ class Restore:
             )
             key = f"{number} {said.body_hash}".encode()
             row = (stream_id(number).encode(), b"submission", raw)
-            self.store.stage(self._now, self._stage, "inbox", "stream", (row,))
-            self.store.stage(self._now, self._stage, "keys", "hash", ((f"\x00{said.key}".encode(), key),))
+            staged.add("inbox", "stream", (row,))
+            staged.add("keys", "hash", ((f"\x00{said.key}".encode(), key),))
             self._parts["keys"] = True
-        self.store.stage(self._now, self._stage, "game", "hash", ((b"restored", self.digest.encode()),))
-        self.store.unstage(self._now, self._stage, sorted(self._parts, key=lambda what: (what != "game", what)))
-        self.put_back[self._now] = done
-        self._now = ""
+        staged.add("game", "hash", ((b"restored", self.digest.encode()),))
+        staged.finish(sorted(self._parts, key=lambda what: (what != "game", what)))
+        self.put_back[staged.game] = done
+        self._staged = None
 
     def _shared(self, frame: Shared) -> None:
         """Shared seeds are as they were; what is here already stays."""
-        self.store.put_shared(frame.key, frame.kind, frame.rows)
+        put_shared(self.store, frame.key, frame.kind, frame.rows)

@@ -24,6 +24,7 @@ from events.chain import Chain, is_bound
 from events.envelope import GENESIS, Entry, Part, Seal, Stored, Submission, encode, is_stream_id, number_of
 from events.errors import FileDamaged, FromTheFuture, RecordDamaged
 from events.sealing import PEPPER, SUBMISSION
+from events.staging import restore
 from events.store import Kept, Store
 
 FORMAT = "rookery-game/2"
@@ -379,7 +380,7 @@ def import_game(
         raise RecordDamaged(len(entries), f"it answers submission {taken}, and the file has {len(inbox)}")
     name = game or header.game
     cursor = chain.turn or 0  # an act may have gone ahead of what still waits
-    store.restore(name, _fields(header, entries, inbox, cursor), entries, inbox, checkpoints)
+    restore(store, name, _fields(header, entries, inbox, cursor), entries, inbox, checkpoints)
     return Imported(name, len(entries), len(inbox) - cursor)
 
 

@@ -53,7 +53,6 @@ from events.errors import (
     RecordDamaged,
     ServerFull,
     StaleAppend,
-    StoreRefuses,
     TooLarge,
     reading,
 )
@@ -71,9 +70,6 @@ PAGE = 200
 
 FIRST_PAGE = 16
 """How many are read at first, before it is known how large they are."""
-
-STAGED_SECONDS = 3600
-"""How long the parts of a game that is being imported are kept when its import does not come to an end."""
 
 _log = logging.getLogger("rookery.record")
 
@@ -210,7 +206,6 @@ class Store:
         self._stop = register(scripts.STOP)
         self._unpark = register(scripts.UNPARK)
         self._keep = register(scripts.KEEP)
-        self._import = register(scripts.IMPORT)
         self._count = register(scripts.COUNT)
         self._shapes = register(scripts.SHAPES)
         self._hold = register(scripts.HOLD)
@@ -314,6 +309,11 @@ class Store:
         if not found:
             raise GameUnknown(game)
         return {name.decode(errors="replace"): value.decode(errors="replace") for name, value in found.items()}
+
+    @translated
+    def restored_from(self, game: str) -> str:
+        """The digest of the backup that a game was put back from; empty for any other."""
+        return (self.client.hget(game_key(game, "game"), "restored") or b"").decode()
 
     # Inbox
 
@@ -886,95 +886,6 @@ class Store:
             line = judge.evolve(line, stored, entry)
         return line
 
-    # Import
-
-    @translated
-    def restore(
-        self,
-        game: str,
-        fields: dict[str, str],
-        entries: Iterable[Stored],
-        inbox: Iterable[Submission],
-        checkpoints: Sequence[Kept] = (),
-    ) -> None:
-        """Put a whole game into the store at once; raises :class:`GameExists`.
-
-        Its parts are staged beside their places, some at a time, so that no call is as large as the game.
-        """
-        check_game_id(game)
-        if self.exists(game):
-            raise GameExists(game)
-        stage = self.begin_stage()
-        parts = ("game", "inbox", "ledger", "keys", "checkpoints")
-        head, waiting, ledger, keys, notes = self._keys(game, *(f"{stage}:{part}" for part in parts))
-
-        def calls() -> Iterator[tuple[Any, ...]]:
-            noted = {"noted": noted_of(checkpoints)}
-            yield ("HSET", head, *(item for pair in {**fields, **noted}.items() for item in pair))
-            for one in inbox:
-                raw = codec.write_submission(one)
-                yield "XADD", waiting, one.inbox, "submission", raw
-                yield "HSET", keys, key_field(one), f"{one.number} {one.body_hash}"
-            for number, stored in enumerate(entries, 1):
-                sealed = codec.write_parts(stored.sealed)
-                yield (
-                    "XADD",
-                    ledger,
-                    stream_id(number),
-                    "public",
-                    stored.public,
-                    "sealed",
-                    sealed,
-                    "digest",
-                    stored.digest,
-                )
-            for kept in checkpoints:
-                yield "XADD", notes, stream_id(kept.size), "note", kept.note
-
-        self._call(_expiring(calls()))
-        self.unstage(game, stage, parts)
-
-    def begin_stage(self) -> str:
-        """A name for the parts of a game that is put together."""
-        return f"staged:{uuid.uuid4().hex}"
-
-    @translated
-    def stage(self, game: str, stage: str, what: str, kind: str, rows: Iterable[Sequence[bytes]]) -> None:
-        """Put some elements into a part of a game that is put together; it goes by itself if it is never finished."""
-        key = game_key(game, f"{stage}:{what}")
-        self._call(_expiring((_WRITING[kind][0], key, *_WRITING[kind][1](row)) for row in rows))
-
-    @translated
-    def unstage(self, game: str, stage: str, parts: Sequence[str]) -> None:
-        """Make a game of its staged parts, the first of them its hash, in one step. Raises :class:`GameExists`."""
-        self.client.sadd(GAMES, game)
-        staged = self._keys(game, *(f"{stage}:{part}" for part in parts))
-        answer = self._import(keys=[*self._keys(game, *parts), *staged], args=[])
-        if answer[0] == b"exists":
-            raise GameExists(game)
-        if answer[0] == b"gone":
-            raise StoreRefuses("what was staged of the game is gone")
-        self.client.sadd(UNRULED, game)
-
-    def _call(self, calls: Iterable[tuple[Any, ...]]) -> None:
-        """Calls of which nobody needs the answer, some in each round trip."""
-        for some in _bounded(calls):
-            with self.client.pipeline(transaction=False) as pipe:
-                for call in some:
-                    pipe.execute_command(*call)
-                pipe.execute()
-
-    @translated
-    def restored_from(self, game: str) -> str:
-        """The digest of the backup that a game was put back from; empty for any other."""
-        return (self.client.hget(game_key(game, "game"), "restored") or b"").decode()
-
-    @translated
-    def put_shared(self, key: str, kind: str, rows: Iterable[Sequence[bytes]]) -> None:
-        """Add elements to a key outside of games; of a hash, what is there stays."""
-        name = "HSETNX" if kind == "hash" else _WRITING[kind][0]
-        self._call((name, key, *_WRITING[kind][1](row)) for row in rows)
-
     # Small things
 
     def _keys(self, game: str, *what: str) -> list[str]:
@@ -1083,41 +994,6 @@ def _around_time(submission: Submission) -> tuple[bytes, str, bytes]:
     timeless = codec.write_submission(msgspec.structs.replace(submission, at=""))
     before, field, behind = timeless.partition(b'"at":"')
     return before + field, submission.at, behind
-
-
-_WRITING: dict[str, tuple[str, Callable[[Sequence[bytes]], Sequence[bytes]]]] = {
-    "hash": ("HSET", lambda row: row),
-    "list": ("RPUSH", lambda row: row),
-    "set": ("SADD", lambda row: row),
-    "string": ("SET", lambda row: row),
-    "zset": ("ZADD", lambda row: (row[1], row[0])),
-    "stream": ("XADD", lambda row: row),
-}
-"""How an element of a key of some type is written."""
-
-
-def _expiring(calls: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
-    """Calls that write; whatever key they make goes by itself after a while, if nobody takes it into use."""
-    known: set[str] = set()
-    for call in calls:
-        yield call
-        if call[1] not in known:
-            known.add(call[1])
-            yield "EXPIRE", call[1], STAGED_SECONDS
-
-
-def _bounded(calls: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
-    """Calls in groups of about a page."""
-    some: list[tuple[Any, ...]] = []
-    size = 0
-    for call in calls:
-        some.append(call)
-        size += sum(len(part) for part in call if isinstance(part, bytes | str)) + 64
-        if size >= PAGE_BYTES:
-            yield some
-            some, size = [], 0
-    if some:
-        yield some
 
 
 def _number_in(text: bytes) -> int | None:

@@ -44,6 +44,7 @@ from events.export import EndLine, EntryLine, ExportLine, Header, SubmissionLine
 from events.keys import game_key
 from events.notes import Checkpoint, Signer, origin, read_checkpoint
 from events.ruling import Judge
+from events.staging import restore
 from events.store import Kept, Store
 from events.verify import verify_store
 from tests.sizes import sized
@@ -566,7 +567,7 @@ def _cut(lines: list[bytes], upto: int) -> list[bytes]:
     import_game(store, lines, "whole")
     pepper = store.pepper("whole").hex()
     fields = {"rules": "thrones", "version": THRONES.version, "created": inbox[0].at, "pepper": pepper}
-    store.restore(GAME, {**fields, "cursor": str(upto)}, entries, inbox)
+    restore(store, GAME, {**fields, "cursor": str(upto)}, entries, inbox)
     return list(export_game(store, GAME))
 
 

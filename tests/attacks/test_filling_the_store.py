@@ -43,6 +43,7 @@ from events.limits import (
 )
 from events.room import Room
 from events.ruling import Judge
+from events.staging import restore
 from events.store import Store
 from tests import toy
 from tests.api.serving import Place, Table, ruling, serving, sit_down, store_of
@@ -635,14 +636,14 @@ def test_an_import_is_staged_and_one_that_breaks_off_leaves_nothing_for_ever(mon
     for _ in range(40):
         submit(store, bid(4_000), "seat-1")
     inbox = list(store.submissions("toy-1"))
-    monkeypatch.setattr("events.store.PAGE_BYTES", 20_000)
+    monkeypatch.setattr("events.staging.PAGE_BYTES", 20_000)
     fields = {"rules": "toy", "version": "1", "created": AT, "pepper": "00" * 32, "cursor": "0"}
     with pytest.raises(RuntimeError):
-        store.restore("half", fields, [], _breaking_off(inbox))
+        restore(store, "half", fields, [], _breaking_off(inbox))
     left = list(store.client.keys("rookery:{half}:*"))
     assert left and all(store.client.ttl(key) > 0 for key in left)
     assert not store.exists("half")
-    store.restore("half", fields, [], inbox)
+    restore(store, "half", fields, [], inbox)
     assert list(store.submissions("half")) == inbox
     kept = [game_key("half", what) for what in ("game", "inbox", "keys")]
     assert [store.client.ttl(key) for key in kept] == [-1, -1, -1]

@@ -40,10 +40,7 @@ class Game(KernelGame[State]):
         super().__init__(ruleset, state)
         self.edition = edition
         self.readings = edition.readings
-
-    @property
-    def board(self) -> Board:
-        return self.edition.board
+        self.board: Board = edition.board
 
     def emit(self, fact: Fact, *rules: str) -> None:
         """Record a fact with the rules behind it, cited by the law of this table, and apply it."""

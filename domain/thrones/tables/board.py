@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
 from typing import Literal
 
 import msgspec
@@ -28,7 +27,7 @@ class Area(msgspec.Struct, frozen=True):
 
 
 class Board:
-    """Areas by id, and their neighbours in ascending order of ids."""
+    """Areas by id, and their neighbours in ascending order of ids. Each question is answered from a table made once."""
 
     def __init__(self, areas: Iterable[Area], links: Iterable[tuple[AreaId, AreaId]]) -> None:
         self.areas: dict[AreaId, Area] = {area.id: area for area in sorted(areas, key=lambda area: area.id)}
@@ -38,6 +37,20 @@ class Board:
             near[other].add(one)
         self.neighbours: dict[AreaId, tuple[AreaId, ...]] = {area: tuple(sorted(near[area])) for area in self.areas}
         self._near = near
+        places = tuple(self.areas.values())
+        self.land: tuple[AreaId, ...] = tuple(area.id for area in places if area.kind == "land")
+        self.ports: tuple[AreaId, ...] = tuple(area.id for area in places if area.kind == "port")
+        self.castles: tuple[AreaId, ...] = tuple(area.id for area in places if area.castle > 0)
+        """Areas with a Castle or a Stronghold."""
+        self.home_of: dict[HouseId, AreaId] = {area.home: area.id for area in places if area.home}
+        self.port_of: dict[AreaId, AreaId] = {str(self.areas[port].land): port for port in self.ports}
+        """Land area to its port."""
+        self.is_land = frozenset(self.land).__contains__
+        self.is_sea = frozenset(area.id for area in places if area.kind == "sea").__contains__
+        self.is_port = frozenset(self.ports).__contains__
+        self.has_castle = frozenset(self.castles).__contains__
+        self.land_of = {port: str(self.areas[port].land) for port in self.ports}.__getitem__
+        self.sea_of = {port: str(self.areas[port].sea) for port in self.ports}.__getitem__
 
     def __getitem__(self, area: AreaId) -> Area:
         return self.areas[area]
@@ -45,45 +58,5 @@ class Board:
     def __contains__(self, area: object) -> bool:
         return area in self.areas
 
-    def is_land(self, area: AreaId) -> bool:
-        return self.areas[area].kind == "land"
-
-    def is_sea(self, area: AreaId) -> bool:
-        return self.areas[area].kind == "sea"
-
-    def is_port(self, area: AreaId) -> bool:
-        return self.areas[area].kind == "port"
-
     def are_adjacent(self, one: AreaId, other: AreaId) -> bool:
         return other in self._near[one]
-
-    def has_castle(self, area: AreaId) -> bool:
-        """Whether the area has a Castle or a Stronghold."""
-        return self.areas[area].castle > 0
-
-    @cached_property
-    def land(self) -> tuple[AreaId, ...]:
-        return tuple(area for area in self.areas if self.is_land(area))
-
-    @cached_property
-    def ports(self) -> tuple[AreaId, ...]:
-        return tuple(area for area in self.areas if self.is_port(area))
-
-    @cached_property
-    def castles(self) -> tuple[AreaId, ...]:
-        return tuple(area for area in self.areas if self.has_castle(area))
-
-    @cached_property
-    def home_of(self) -> dict[HouseId, AreaId]:
-        return {area.home: area.id for area in self.areas.values() if area.home}
-
-    @cached_property
-    def port_of(self) -> dict[AreaId, AreaId]:
-        """Land area to its port."""
-        return {str(self.areas[port].land): port for port in self.ports}
-
-    def land_of(self, port: AreaId) -> AreaId:
-        return str(self.areas[port].land)
-
-    def sea_of(self, port: AreaId) -> AreaId:
-        return str(self.areas[port].sea)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from domain.kernel.procedure import Done, Next, Procedure, Wait
 from domain.thrones.language import facts as f
 from domain.thrones.language.answers import CaptureShips
@@ -34,9 +36,13 @@ def _reasons(game: Game, area: AreaId, house: HouseId | None) -> tuple[str, ...]
 
 
 def announce_victory_markers(game: Game) -> None:
-    """Point (2) of 2E-CTL-16: victory markers show the areas with a Castle or Stronghold, at most 7."""
+    """Point (2) of 2E-CTL-16: victory markers show the areas with a Castle or Stronghold, at most 7.
+
+    Control has just been announced, so that it is not asked for area by area again.
+    """
+    castles = Counter(game.state.control.get(area) for area in game.board.castles)
     for house in game.state.houses:
-        areas = min(len(game.castles_of(house)), game.victory_areas)
+        areas = min(castles[house], game.victory_areas)
         if game.state.victory.get(house) != areas:
             game.emit(f.VictorySet(house=house, areas=areas), "2E-VIC-1", *fewer_houses(game), "2E-CTL-16")
 

@@ -68,20 +68,19 @@ class Game(KernelGame[State]):
 
     def controller(self, area: AreaId) -> HouseId | None:
         """Who controls an area, or None."""
-        place = self.board[area]
-        if place.kind == "port":
-            return self.controller(self.board.land_of(area))
-        holder = self.state.house_in(area)
-        if place.kind == "sea" or holder is not None:
+        board, state = self.board, self.state
+        if board.is_port(area):
+            return self.controller(board.land_of(area))
+        holder = state.house_in(area)
+        if holder is not None or board.is_sea(area):
             return holder
-        if area in self.state.neutral:
+        if area in state.neutral:
             return None
-        owner = self.state.power_tokens.get(area)
-        return owner or self.shield(area)
+        return state.power_tokens.get(area) or self.shield(area)
 
     def shield(self, area: AreaId) -> HouseId | None:
         """The House in play whose home area this is (2E-CTL-10, 2E-FEW-3)."""
-        home = self.board[area].home
+        home = self.board.shields.get(area)
         return home if home in self.state.houses else None
 
     def controlled(self, house: HouseId) -> tuple[AreaId, ...]:

@@ -43,6 +43,7 @@ class Board:
         self.castles: tuple[AreaId, ...] = tuple(area.id for area in places if area.castle > 0)
         """Areas with a Castle or a Stronghold."""
         self.home_of: dict[HouseId, AreaId] = {area.home: area.id for area in places if area.home}
+        self.shields: dict[AreaId, HouseId] = {area: house for house, area in self.home_of.items()}
         self.port_of: dict[AreaId, AreaId] = {str(self.areas[port].land): port for port in self.ports}
         """Land area to its port."""
         self.is_land = frozenset(self.land).__contains__

@@ -186,7 +186,8 @@ def _labelled(name: str, says: str, labels: tuple[str, ...], found: Mapping[Figu
         else CounterMetricFamily(name, says, labels=labels)
     )
     for words, value in sorted(found.items()):
-        family.add_metric(words, value)
+        if len(words) == len(labels):  # what stands at the queue's server need not be ours
+            family.add_metric(words, value)
     return family  # type: ignore[no-any-return]  # one of two families
 
 

@@ -15,6 +15,7 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -34,8 +35,12 @@ Figure = tuple[str, ...]
 """A name and its words."""
 
 _WORD = re.compile(r"[A-Za-z0-9/_{}.-]{1,100}")
+# A sum that nobody can read begins anew.
 _ADD = """
-for i = 1, #ARGV, 2 do redis.call('HINCRBYFLOAT', KEYS[1], ARGV[i], ARGV[i + 1]) end
+for i = 1, #ARGV, 2 do
+  local added = redis.pcall('HINCRBYFLOAT', KEYS[1], ARGV[i], ARGV[i + 1])
+  if added.err then redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
+end
 return 1
 """
 
@@ -122,8 +127,12 @@ FIGURES = Figures()
 
 
 def told(client: Any) -> dict[Figure, float]:
-    """The sums of all workers, by name and words."""
-    return {tuple(field.decode().split(":")): float(value) for field, value in client.hgetall(KEY).items()}
+    """The sums of all workers, by name and words. What is no sum is left out."""
+    found: dict[Figure, float] = {}
+    for field, value in client.hgetall(KEY).items():
+        with suppress(ValueError):  # not a number, or not text
+            found[tuple(field.decode().split(":"))] = float(value)
+    return found
 
 
 def by_words(found: Mapping[Figure, float], name: str, known: Iterable[str] = ()) -> dict[Figure, float]:

@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from events.durability import StoreForgets
 from events.errors import RecordError, StoreAway
 from events.heads import Heads, HeadsUnusable
 from events.store import LONGEST_WAIT_SECONDS
-from worker import jobs, log, pulse
+from worker import figures, jobs, log, pulse
 from worker.adjudicate import Warm
 from worker.budget import limit_memory
 from worker.figures import FIGURES
@@ -45,21 +46,49 @@ class SessionWorker(SimpleWorker):
         super().request_stop(signum, frame)  # type: ignore[no-untyped-call]  # RQ leaves it untyped
 
 
+def tidy(here: jobs.Office) -> tuple[str, ...]:
+    """Drop what stands under our keys at the queue's server and is not what we write there; the names of these keys.
+
+    That server may forget everything: the durable store lists what waits, and a sweep rings for it again.
+    """
+    kinds = {pulse.KEY: "zset", figures.KEY: "hash", here.queue.key: "list", **here.bell.lists}
+    wrong = [key for key, kind in kinds.items() if here.queue_client.type(key).decode() not in (kind, "none")]
+    for key in wrong:
+        here.queue_client.delete(key)
+    return (*wrong, *here.bell.drop_endless_watches())
+
+
 def sweep_for_ever(here: jobs.Office, stop: threading.Event) -> None:
-    """Ring for what a crash left behind and see to shared seeds, every few seconds until the process ends."""
+    """Ring for what a crash left behind and see to shared seeds, every few seconds until the process ends.
+
+    Each thing is tried by itself: what is damaged at the queue's server, or in one game, keeps no other from its turn.
+    """
     turn = 0
     name = f"{socket.gethostname()}:{os.getpid()}"
     tables = Warm()
+
+    def tidy_up() -> None:
+        for key in tidy(here):
+            log.logger().warning("queue-key-dropped", key=key)
+
+    def ring() -> None:
+        rung = sweep(here.store, here.bell, thorough=turn % THOROUGH_EVERY == 0)
+        if rung:
+            log.logger().info("swept", rung=rung)
+
+    tasks: dict[str, Callable[[], Any]] = {
+        "tidy": tidy_up,
+        "heartbeat": lambda: pulse.beat(here.queue_client, name),
+        "figures": lambda: FIGURES.tell(here.queue_client),
+        "sweep": ring,
+        "shared-seeds": lambda: see_to_shared(here.store, here.judges, here.bell.ring, warm=tables),
+    }
     while not stop.wait(here.settings.sweep_seconds if turn else 0):
-        try:
-            pulse.beat(here.queue_client, name)
-            FIGURES.tell(here.queue_client)
-            rung = sweep(here.store, here.bell, thorough=turn % THOROUGH_EVERY == 0)
-            if rung:
-                log.logger().info("swept", rung=rung)
-            see_to_shared(here.store, here.judges, here.bell.ring, warm=tables)
-        except Exception as error:  # noqa: BLE001 - a server is away, the next round will tell
-            log.logger().warning("sweep-failed", error=type(error).__name__)
+        for task, do in tasks.items():
+            try:
+                do()
+            except Exception as error:  # noqa: BLE001 - a server is away, the next round will tell
+                log.logger().warning("sweep-failed", task=task, error=type(error).__name__)
         turn += 1
     with suppress(Exception):  # its server may be gone before us
         pulse.leave(here.queue_client, name)

@@ -117,6 +117,19 @@ class Bell:
         name = str(game.decode(errors="replace"))
         return name if is_game_id(name) else None
 
+    @property
+    def lists(self) -> dict[str, str]:
+        """The keys of all bells, with the kind that each has on the server."""
+        return {self._list(number): "list" for number in range(self.bells)}
+
+    def drop_endless_watches(self) -> tuple[str, ...]:
+        """Drop watches that nobody wrote who watches, since they would keep every session away for ever; their keys."""
+        keys = [self._watch(number) for number in range(self.bells)]
+        endless = tuple(key for key in keys if self.client.pttl(key) == -1)
+        for key in endless:
+            self.client.delete(key)
+        return endless
+
     def is_silent(self, number: int) -> bool:
         return not self.client.llen(self._list(number))
 

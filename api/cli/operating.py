@@ -18,7 +18,7 @@ from api.cli.arbiter import bench
 from api.cli.common import AWAY, DISAGREES, Data, Failure, GameId, Json, Out, QueueUrl, StoreUrl, plain, usage
 from api.cli.place import Place, place
 from api.cli.play import elsewhere
-from api.serve import running
+from api.running import running
 from api.sharing import adopt
 from api.tokens import Caller
 from domain.kernel.arbiter import AcceptLoss, ReadSecrets

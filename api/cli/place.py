@@ -15,7 +15,7 @@ from pathlib import Path
 
 from api.cli.common import AWAY, REFUSED, Failure, usage
 from api.desk import Desk
-from api.serve import running
+from api.running import running
 from api.tokens import Caller, Tokens, operator_token
 from domain.thrones.language.state import State
 from domain.thrones.ruleset import THRONES

@@ -25,10 +25,10 @@ from api.cli.common import (
     StoreUrl,
     SwitchWords,
     TokenText,
-    failure,
     plain,
     usage,
 )
+from api.cli.failures import failure
 from api.cli.place import Place, place
 from api.desk import LogEntry, NotAllowed, lexicon_of
 from api.games.thrones.refusals import explain

@@ -12,7 +12,6 @@ from typing import IO, Annotated, Any
 import typer
 
 from api.bundling import bundle
-from api.cli import logs
 from api.cli.arbiter import bench
 from api.cli.common import (
     DISAGREES,
@@ -182,6 +181,8 @@ def export(
         caller = here.caller(game, seat, token)
         here.settle(game)
         if _is_log(format):
+            from api.cli import logs  # readers of logs are large, and few ask for them
+
             text = logs.as_log(here, game).encode()
             with _sink(file) as sink:
                 sink.write(text)
@@ -270,6 +271,8 @@ def import_(
     """
     out = Out(json)
     if _is_log(format):
+        from api.cli import logs  # as above
+
         source = logs.source_of(file)
         with place(data, store, queue, may_begin=True) as here:
             logs.take_in(here, out, source, name, accept, every=assumptions)

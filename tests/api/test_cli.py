@@ -25,7 +25,7 @@ import msgspec
 import pytest
 import structlog
 
-from api.cli import app, run
+from api.cli import COMMANDS, run
 from events import chain, codec
 from events.embedded import Embedded, find
 from events.envelope import GENESIS, Stored, encode
@@ -36,7 +36,7 @@ from worker.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.server
-COMMAND_NAMES = [str(one.name) for one in (*app.registered_commands, *app.registered_groups)]
+COMMAND_NAMES = [*COMMANDS]
 
 
 LOG = """\

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from api.listening import RESERVE, Limits, fitting, raise_descriptors
-from api.serve import BadAddress, PortTaken, Server, Worker, _listening
+from api.running import BadAddress, PortTaken
+from api.serve import Server, Worker, _listening
 from events import embedded as embedding
 from events.connecting import connect
 from events.embedded import Embedded, EmbeddedError, External

@@ -404,7 +404,11 @@ class Bench:
         state: State = self.desk.line(game).state
         plays = state.charter.seats.get(caller.plays, "") if caller.plays else ""
         signed = msgspec.structs.replace(command, by=caller.name or caller.role, plays=plays)
-        return msgspec.structs.replace(signed, unseen=True) if isinstance(signed, Rewind | Correct) else signed
+        return (
+            msgspec.structs.replace(signed, unseen=True, present=True)
+            if isinstance(signed, Rewind | Correct)
+            else signed
+        )
 
     def act(
         self,
@@ -454,7 +458,8 @@ class Bench:
         """Sent again under its key, a rewind has the seed that was drawn the first time, and the same corrections."""
         before = msgspec.json.decode(known)
         if isinstance(signed, Rewind | Correct):
-            signed = msgspec.structs.replace(signed, unseen=before.get("unseen", False))
+            flags = {flag: before.get(flag, False) for flag in ("unseen", "present")}
+            signed = msgspec.structs.replace(signed, **flags)
         if not isinstance(signed, Rewind):
             return signed
         corrections = tuple(before.get("corrections", ()))

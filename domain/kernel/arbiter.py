@@ -105,6 +105,9 @@ class ArbitersRuleset(Ruleset[S], Protocol[S]):
     def stated_fact(self, raw: dict[str, Any]) -> Fact:
         """A fact that an arbiter states. Raises Refusal for what is not one."""
 
+    def why_absent(self, game: Game[S], fact: Fact) -> str:
+        """What a stated fact names that does not exist or is not there, in words; empty if all of it is."""
+
     def problems(self, state: S) -> tuple[str, ...]:
         """Invariants of the board that a position breaks, in words."""
 
@@ -137,7 +140,8 @@ class Rewind(Act, frozen=True, tag="rewind"):
     ``seed`` (32 bytes in hexadecimal) redraws everything not yet drawn. ``expected`` is the version that its plan
     was made for; once more has been ruled on, it is refused. A causal rewind offers the corrections of the entries
     ``corrections`` again, in their turn. ``unseen``: what becomes of secret answers depends on nothing that they say;
-    it is absent in old records, where one was asked anew, or void, when it was no longer legal.
+    it is absent in old records, where one was asked anew, or void, when it was no longer legal. ``present``: a fact
+    that names what is not there is refused; it is absent in old records, where such facts were carried out.
     """
 
     to: int
@@ -150,13 +154,14 @@ class Rewind(Act, frozen=True, tag="rewind"):
     opinion: Prose = ""
     expected: int | None = None
     unseen: bool = False
+    present: bool = False
 
 
 class Correct(Act, frozen=True, tag="correct"):
     """State facts on the present position, with a reason.
 
     ``instead_of`` are entries whose corrections could not be made again: what is stated, if anything, replaces them.
-    ``unseen`` as for rewinds.
+    ``unseen`` and ``present`` as for rewinds.
     """
 
     facts: tuple[dict[str, Any], ...]
@@ -166,6 +171,7 @@ class Correct(Act, frozen=True, tag="correct"):
     opinion: Prose = ""
     expected: int | None = None
     unseen: bool = False
+    present: bool = False
 
 
 class FileAppeal(Command, frozen=True, tag="appeal"):

@@ -248,7 +248,7 @@ def rewind(ruleset: ArbitersRuleset[S], state: S, command: Rewind, past: Past) -
         _state_draws_again(game, past, after_it(state.docket, command.to, past.version))
     if not command.correction:
         return offer(ruleset, run_on(ruleset, game, state.question + 1), past)
-    _state_facts(ruleset, game, command.correction, command.reason, unseen=command.unseen is True)
+    _state_facts(ruleset, game, command, command.correction)
     return offer(ruleset, _go_on(ruleset, game, state.question + 1), past)
 
 
@@ -281,20 +281,31 @@ def correct(ruleset: ArbitersRuleset[S], state: S, command: Correct, past: Past)
             game.emit(CorrectionDecided(given=given))
     if not command.facts:
         return offer(ruleset, Ruling(tuple(game.facts), game.state), past)
-    _state_facts(ruleset, game, command.facts, command.reason, unseen=command.unseen is True)
+    _state_facts(ruleset, game, command, command.facts)
     return offer(ruleset, _go_on(ruleset, game, state.question + 1), past)
 
 
 def _state_facts(
-    ruleset: ArbitersRuleset[S], game: Game[S], raw: tuple[dict[str, Any], ...], reason: str, *, unseen: bool
+    ruleset: ArbitersRuleset[S], game: Game[S], command: Rewind | Correct, raw: tuple[dict[str, Any], ...]
 ) -> None:
-    _state(ruleset, game, tuple(ruleset.stated_fact(one) for one in raw), reason, unseen=unseen)
+    facts = tuple(ruleset.stated_fact(one) for one in raw)
+    _state(ruleset, game, facts, command.reason, unseen=command.unseen is True, present=command.present is True)
 
 
-def _state(ruleset: ArbitersRuleset[S], game: Game[S], facts: tuple[Fact, ...], reason: str, *, unseen: bool) -> None:
+def _state(
+    ruleset: ArbitersRuleset[S],
+    game: Game[S],
+    facts: tuple[Fact, ...],
+    reason: str,
+    *,
+    unseen: bool,
+    present: bool = False,
+) -> None:
     asked = _asked(ruleset, game.state)
     game.emit(Corrected(reason=reason, count=len(facts)))
     for number, fact in enumerate(facts, start=1):
+        if present and (problem := ruleset.why_absent(game, fact)):
+            raise Refusal("cannot-be-stated", fact=number, problem=problem)
         try:
             game.emit(fact)
         except BROKEN as error:

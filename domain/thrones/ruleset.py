@@ -73,6 +73,7 @@ from domain.thrones.review.doubt import (
 )
 from domain.thrones.review.footprint import footprint
 from domain.thrones.review.forking import on_the_table
+from domain.thrones.review.stated import why_absent
 from domain.thrones.rules.control import Consequences
 from domain.thrones.rules.game import Game
 from domain.thrones.rules.invariants import problems
@@ -170,6 +171,9 @@ class ThronesOf:
         except msgspec.ValidationError as error:
             raise Refusal("not-a-fact", unknown=True, problem=str(error)) from error
         return msgspec.structs.replace(fact, rules=(*fact.rules, "arbiter"))
+
+    def why_absent(self, game: Any, fact: kernel.Fact) -> str:
+        return why_absent(game, fact)
 
     def problems(self, state: State) -> tuple[str, ...]:
         return problems(self.game(state))

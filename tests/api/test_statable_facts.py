@@ -11,13 +11,21 @@ from api.games.thrones.sentences import Prose
 from api.tokens import Caller
 from domain.kernel.arbiter import Correct
 from domain.kernel.facts import Fact
+from domain.kernel.printing import counted
 from domain.kernel.refusal import Refusal
+from domain.thrones.language import facts as f
 from domain.thrones.language.facts import STATABLE, CombatDecided
 from domain.thrones.tables.editions.second import SECOND_EDITION
 from tests.api.test_moments import GAME, Table
 from tests.domain.thrones.review.statable_facts import EXAMPLES, PAGE, as_json, written
 
 PROSE = Prose(SECOND_EDITION)
+BEFORE: dict[type[Fact], tuple[Fact, ...]] = {
+    f.CardsTaken: (f.CardsDiscarded(house="stark", cards=("robb-stark",)),),
+    f.PowerTokenRemoved: (f.PowerTokenPlaced(house="stark", area="winterfell"),),
+}
+"""What has to happen before an example can."""
+
 UNITS = ("footman", "knight", "ship", "siege-engine")
 
 
@@ -38,9 +46,9 @@ def table() -> Table:
     return found
 
 
-def plan(table: Table, raw: object) -> tuple[str, ...]:
+def plan(table: Table, *raw: object) -> tuple[str, ...]:
     bench = Bench(table.desk, lambda receipt: None)
-    command = msgspec.convert({"facts": [raw], "reason": "", "kind": "correct"}, Correct)
+    command = msgspec.convert({"facts": raw, "reason": "", "kind": "correct"}, Correct)
     return bench.plan_correction(GAME, Caller("operator"), command).stated
 
 
@@ -49,12 +57,18 @@ def test_every_example_names_what_there_is_and_can_be_stated(table: Table, examp
     for word in _names(msgspec.to_builtins(example)):
         assert word in PROSE.names or word in SECOND_EDITION.tokens or word in UNITS or word == "raid", word
     raw = msgspec.json.decode(as_json(example))
+    before = [msgspec.json.decode(as_json(one)) for one in BEFORE.get(type(example), ())]
     if isinstance(example, CombatDecided):
-        with pytest.raises(Refusal) as refused:  # there is no combat
+        with pytest.raises(Refusal) as refused:
             plan(table, raw)
-        assert explain(refused.value.code, refused.value.params, PROSE).endswith("what it changes is not there.")
-    else:
-        assert plan(table, raw)[0] == "The arbiter states 1 fact."
+        assert explain(refused.value.code, refused.value.params, PROSE).endswith("no combat is under way.")
+        return
+    state = table.desk.line(GAME).state
+    for field in {"order", "old"} & {*raw} if type(example) in (f.OrderRemoved, f.OrderReplaced) else ():
+        raw[field] = state.orders[raw["area"]].token  # what the sample has laid there
+    if isinstance(example, f.OrderReplaced):
+        raw["new"] = next(one for one in SECOND_EDITION.tokens if one not in {x.token for x in state.orders.values()})
+    assert plan(table, *before, raw)[0] == f"The arbiter states {counted(len(before) + 1, 'fact')}."
 
 
 def _names(value: object) -> list[str]:

@@ -21,7 +21,7 @@ from domain.kernel.printing import counted
 from events import heads, journal
 from events.durability import OLDEST, ask, check
 from events.errors import KeptDamaged, RecordDamaged, RecordError, StoreAway
-from events.losses import compare, held
+from events.losses import compare, held, held_one
 from events.notes import KEY_FILE, Signer
 from events.store import Parked, Store
 from worker.pulse import feel
@@ -173,22 +173,22 @@ def _connections(client: Any) -> Check:
 
 def of_games(store: Store) -> Iterator[Check]:
     """Which games wait for their operator, and why."""
-    lost = held(store)
-    for loss in lost.values():
-        yield Check(
-            "lost",
-            "problem",
-            f"{loss.sentence} It is held. Put it back from a backup, or go on without:"
-            f" rookery accept-loss {loss.game} --why …",
-        )
-    games = store.games()
-    for game in games:
+    games, lost = store.games(), held(store)
+    for game in sorted({*games, *lost}):
         try:
-            parked = store.record(game).parked if game not in lost else None
+            loss = lost.get(game) or held_one(store, game)
+            parked = store.record(game).parked if loss is None else None
         except RecordDamaged as damage:
             yield Check("games", "problem", f"Game {game} is damaged. {damage} Nothing is ruled on there.")
             continue
-        if parked is not None:
+        if loss is not None:
+            yield Check(
+                "lost",
+                "problem",
+                f"{loss.sentence} It is held. Put it back from a backup, or go on without:"
+                f" rookery accept-loss {loss.game} --why …",
+            )
+        elif parked is not None:
             yield Check("games", "problem", f"Game {game} {_why(parked)} Nothing is ruled on there.")
     yield Check("games", "ok", f"{counted(len(games), 'game')} in the store.")
 
@@ -213,7 +213,7 @@ def of_heads(directory: Path, store: Store, url: str) -> Iterator[Check]:
         yield Check("heads", "problem", str(error))
         return
     for loss in compare(store, known):
-        if loss.game not in held(store):
+        if held_one(store, loss.game) is None:
             yield Check("lost", "problem", loss.sentence)
     yield Check("heads", "ok", f"The last acknowledgements of {counted(len(known), 'game')} are remembered here.")
     for other in others:

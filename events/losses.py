@@ -13,11 +13,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from events.connecting import translated
+from events.connecting import of_kind, translated
 from events.envelope import Receipt, Submission, encode, number_of, stream_id, utc_now
 from events.errors import RecordError
 from events.keys import LOST, UNRULED, game_key
-from events.store import Store
+from events.store import DESCRIPTION, Store
 
 AT_ONCE = 100
 """How many games are compared in one round trip."""
@@ -134,7 +134,7 @@ def head_of(store: Store, game: str) -> Head:
 @translated
 def hold(store: Store, loss: Loss) -> Loss:
     """Hold a game. Where it is held already, what others know to be lost counts as well; the loss as it stands now."""
-    before = held(store).get(loss.game)
+    before = held_one(store, loss.game)
     if before is not None and before.what:
         what = tuple(dict.fromkeys((*before.what, *loss.what)))
         acknowledged = larger(before.acknowledged, loss.acknowledged)
@@ -152,6 +152,16 @@ def held(store: Store) -> dict[str, Loss]:
         game.decode(errors="replace"): _read(game.decode(errors="replace"), raw)
         for game, raw in sorted(found.items(), key=lambda pair: bytes(pair[0]))
     }
+
+
+@translated
+def held_one(store: Store, game: str) -> Loss | None:
+    """Why one game is held, None if it is not: also one that only says so itself, since a list can be damaged."""
+    raw = store.client.hget(LOST, game)
+    if raw is None:
+        with of_kind(DESCRIPTION):
+            raw = store.client.hget(game_key(game, "game"), "lost")
+    return None if raw is None else _read(game, raw)
 
 
 def _read(game: str, raw: bytes) -> Loss:

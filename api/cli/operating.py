@@ -98,7 +98,7 @@ def accept_loss(
     with place(data, store, queue, may_begin=_was_begun(directory)) as here:
         if here.heads is not None:
             here.heads.look()
-        loss = losses.held(here.desk.store).get(game)
+        loss = losses.held_one(here.desk.store, game)
         if loss is None:
             here.desk.store.record(game)
             raise NotHeld(game)

@@ -13,8 +13,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from events.embedded import Embedded
+from events.connecting import connect
+from events.embedded import Embedded, find
 from events.journal import Journal
+from events.keys import LOST
 from events.store import Store
 from tests.api.test_cli import ROOT, Rookery
 
@@ -86,6 +88,24 @@ def test_a_cut_tail_is_told_held_and_accepted_on_the_record(rookery: Rookery) ->
     rookery.at_once("accept-loss", "winter", "--why", "again", code=3)
     (note,) = Journal(rookery.data).notes()
     assert (note.what, note.about["game"], note.about["why"]) == ("accept-loss", "winter", "the disk failed")
+
+
+def test_a_game_that_says_itself_that_it_is_held_is_told_and_goes_on(rookery: Rookery) -> None:
+    """The list of held games is damaged, or was cut with the tail of the store's file; the game's own note stands."""
+    for game in ("summer", "winter"):
+        rookery.at_once("new", "--players", "3", "--game", game)
+    rookery.at_once("doctor")
+    _cut(rookery.data, 900)
+    with rookery.up() as up:
+        assert up.said["held"] == ["winter"]
+        client = connect(find(rookery.data)[0])  # type: ignore[index]  # it runs
+        assert client.delete(LOST) == 1
+        client.close()
+        sick = rookery("doctor", "--json", code=1).json
+        lost = [one["says"] for one in sick["checks"] if one["name"] == "lost"]
+        assert len(lost) == 1 and "Game winter lost" in lost[0]
+        assert rookery("accept-loss", "winter", "--why", "the disk failed", "--json").json["entry"] is not None
+    rookery.at_once("doctor")
 
 
 def test_a_store_that_is_gone_loses_every_game_and_says_so(rookery: Rookery) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import takewhile
 from typing import Any
 
@@ -442,11 +443,23 @@ class Bench:
         known = self.desk.sent_before(game, caller, own_key)
         if known is not None:
             signed = self._as_before(signed, bytes(known.command))
-        elif expected is not None:
-            self._check_version(game, expected)
+        else:
+            if expected is not None:
+                self._check_version(game, expected)
+            self._try(game, signed)
         return self.desk.submit(
             game, caller, encode(signed), key=own_key, seen=expected, cause="arbiter", correlation=correlation
         )
+
+    def _try(self, game: str, signed: Act) -> None:
+        """Rule apart on what a worker would park the game for. Raises BeyondBudget, BrokeOff; a refusal is recorded."""
+        if self.desk.apart is None or not isinstance(signed, Rewind | Correct):
+            return
+        with suppress(Refusal):
+            if isinstance(signed, Rewind):
+                self._plan_rewind(game, signed, redraw=bool(signed.seed))
+            else:
+                self.desk.apart.ask(AskedCorrection(game, signed), PlanOfCorrection)
 
     def _check_version(self, game: str, expected: int) -> None:
         if self.desk.store.version(game) != expected:

@@ -245,7 +245,7 @@ def _acting(says: str, takes: Any, token: str = "of an arbiter or the operator",
         gives={200: wire.Submitted, 201: wire.Submitted, 202: wire.Submitted},
         token=token,
         headers=(KEY, PREFER, *((PLANNED,) if planned else ())),
-        fails=(400, 401, 403, 404, 409, 413, 422, *((428,) if planned else ()), 429),
+        fails=(400, 401, 403, 404, 409, 413, 422, *((428,) if planned else ()), 429, 503),
     )
 
 

@@ -43,14 +43,20 @@ class Guests:
         adjudicate(place.desk.store, JUDGES["thrones"], GAME)
         self.arbiter = place.desk.tokens.issue_arbiter(GAME, "luwin")
 
-    def post(self, path: str, said: Any, token: str) -> httpx.Response:
-        return self.http.post(path, json=said, headers={"Authorization": f"Bearer {token}"})
+    def post(self, path: str, said: Any, token: str, **headers: str) -> httpx.Response:
+        return self.http.post(path, json=said, headers={"Authorization": f"Bearer {token}", **headers})
 
     def correct(self, reason: str) -> httpx.Response:
         return self.post(f"/v1/games/{GAME}/correct/plan", {"facts": FACTS, "reason": reason}, self.arbiter)
 
     def rewind(self, reason: str) -> httpx.Response:
         return self.post(f"/v1/games/{GAME}/rewind/plan", {"to": 1, "reason": reason, "why": "I must"}, self.arbiter)
+
+    def act(self, what: str, reason: str, **said: Any) -> httpx.Response:
+        """An act that nobody has planned."""
+        version = self.place.desk.store.version(GAME)
+        headers = {"If-Match": f'"{version}"'}
+        return self.post(f"/v1/games/{GAME}/{what}", {"reason": reason, **said}, self.arbiter, **headers)
 
     def fork(self, purpose: str) -> httpx.Response:
         return self.post(f"/v1/games/{GAME}/fork", {"purpose": purpose}, self.seat)
@@ -115,6 +121,20 @@ def test_whatever_a_ruling_runs_into_is_an_answer_and_others_are_answered_meanwh
     assert guests.place.desk.store.games() == (GAME,)
     assert guests.correct("as usual").status_code == 200
     assert guests.fork("as usual").status_code == 201
+
+
+def test_an_act_without_a_plan_is_tried_before_it_is_taken_in(guests: Guests) -> None:
+    """A worker would have parked the game for it. What the rules refuse is taken in and refused on the record."""
+    store = guests.place.desk.store
+    before = store.inbox_length(GAME)
+    for what, said in (("correct", {"facts": FACTS}), ("rewind", {"to": 1})):
+        for how in set(get_args(How)) - {WAITS}:
+            told = guests.act(what, how, **said)
+            assert (told.status_code, told.json()["code"]) == (422, "beyond-budget"), (what, how, told.text)
+    assert store.inbox_length(GAME) == before
+    refused = guests.act("rewind", "as usual", to=77)
+    assert refused.status_code == 202, refused.text
+    assert store.inbox_length(GAME) == before + 1
 
 
 def test_a_refusal_comes_through_as_it_is(guests: Guests) -> None:

@@ -60,7 +60,7 @@ from events.notes import Signer, Verifier
 from events.room import Room
 from events.ruling import Judge, Line
 from events.shared import SharedSeeds
-from events.store import Kept, Store
+from events.store import Kept, Store, awaited
 from worker.adjudicate import Warm
 from worker.log import logger
 from worker.session import Bell
@@ -435,13 +435,18 @@ class Desk:
         """
         state: State = self.line(game, seen).state
         if not state.charter.edition:
-            raise Refusal("not-started")
+            raise self.not_started(game)
         house = self.house_of(state, caller)
         mine = tuple(one for one in THRONES.decisions(state, replaceable=True) if one.player == house)
         lines = split_letter(text)
         if len(lines) != 1 or lines[0].header is not None:
             raise _not_one_answer(text)
         return parse_line(lines[0], house=house, lexicon=lexicon_of(self.edition(state)), open_decisions=mine)
+
+    def not_started(self, game: str) -> Refusal:
+        """Why nothing can be answered in a game without a charter: nobody has begun it, or nobody here can."""
+        waits = self.store.waits(game)
+        return Refusal("not-started") if waits is None else Refusal("not-started", waits_for=awaited(waits.engine))
 
     def ruling(self, game: str, inbox: str, timeout_seconds: float = 0.0) -> Stored | None:
         """The entry that answers a submission, waiting for it a while; None when there is none yet."""

@@ -23,7 +23,7 @@ from events.durability import OLDEST, ask, check
 from events.errors import KeptDamaged, RecordDamaged, RecordError, StoreAway
 from events.losses import compare, held, held_one
 from events.notes import KEY_FILE, Signer
-from events.store import Parked, Store
+from events.store import Parked, Store, awaited
 from worker.pulse import feel
 
 Level = Literal["ok", "warning", "problem", "unknown"]
@@ -190,6 +190,10 @@ def of_games(store: Store) -> Iterator[Check]:
             )
         elif parked is not None:
             yield Check("games", "problem", f"Game {game} {_why(parked)} Nothing is ruled on there.")
+    for game in store.waiting_for_engines():
+        waits = store.waits(game)
+        if waits is not None:
+            yield Check("engines", "warning", f"Game {game} waits for {awaited(waits.engine)}.")
     yield Check("games", "ok", f"{counted(len(games), 'game')} in the store.")
 
 

@@ -139,7 +139,7 @@ class Letter:
         position = self.desk.line(self.game)
         state: State = position.state
         if not state.charter.edition:
-            raise Refusal("not-started")
+            raise self.desk.not_started(self.game)
         if line.text.lstrip().startswith("{"):
             house, raw, text = self._structured(line, state, caller)
         else:

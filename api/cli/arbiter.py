@@ -410,6 +410,7 @@ def _compared(here: Place, out: Out, game: str, token: str) -> dict[str, Any]:
     tell_radius(out, radius)
     pinned, own = THRONES.pinned(here.desk.line(game).state), here.desk.engine_of(game)
     out.say(f"{game} is ruled by {pinned or 'nobody yet'}; here is {own}. After that it is ruled by the engine here.")
+    out.say("An engine is named by how it rules on what this game plays: two names say that some ruling may differ.")
     return {"game": game, "from": pinned, "to": own, "otherwise": plain(radius)}
 
 

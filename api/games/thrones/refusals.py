@@ -246,7 +246,11 @@ SENTENCES: dict[str, Callable[[Prose, Params], str]] = {
         "With a shared seed there is no other: no joint or stated seed, no imposed draws, decks or position."
     ),
     "not-32-bytes": lambda p, x: "This takes 32 bytes as 64 hexadecimal digits.",
-    "not-started": lambda p, x: "The game has not begun.",
+    "not-started": lambda p, x: (
+        f"The game has not begun: its beginning waits for {x['waits_for']}."
+        if "waits_for" in x
+        else "The game has not begun."
+    ),
     "already-started": lambda p, x: "The game has begun already.",
     "game-over": lambda p, x: "The game is over.",
     "question-closed": _closed,

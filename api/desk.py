@@ -54,7 +54,7 @@ from events.envelope import (
     number_of,
     submission,
 )
-from events.errors import FromTheFuture, GameExists, OverQuota, RecordDamaged, ServerFull
+from events.errors import FromTheFuture, GameExists, GameHeld, OverQuota, RecordDamaged, ServerFull
 from events.limits import UNBOUND, Allowance, Quotas
 from events.notes import Signer, Verifier
 from events.room import Room
@@ -434,8 +434,7 @@ class Desk:
         Raises NotationError, and Refusal before the game has begun.
         """
         state: State = self.line(game, seen).state
-        if not state.charter.edition:
-            raise self.not_started(game)
+        self.check_begun(game, state)
         house = self.house_of(state, caller)
         mine = tuple(one for one in THRONES.decisions(state, replaceable=True) if one.player == house)
         lines = split_letter(text)
@@ -443,10 +442,20 @@ class Desk:
             raise _not_one_answer(text)
         return parse_line(lines[0], house=house, lexicon=lexicon_of(self.edition(state)), open_decisions=mine)
 
-    def not_started(self, game: str) -> Refusal:
-        """Why nothing can be answered in a game without a charter: nobody has begun it, or nobody here can."""
-        waits = self.store.waits(game)
-        return Refusal("not-started") if waits is None else Refusal("not-started", waits_for=awaited(waits.engine))
+    def check_begun(self, game: str, state: State) -> None:
+        """Raise Refusal where nothing can be answered yet, with what that waits for. Raises GameHeld, too."""
+        if not state.charter.edition:
+            waits = self.waits_to_begin(game)
+            raise Refusal("not-started", waits_for=waits) if waits else Refusal("not-started")
+
+    def waits_to_begin(self, game: str) -> str:
+        """What keeps the first ruling of a game from coming, for people; empty where nothing does. Raises GameHeld."""
+        record = self.store.record(game)
+        if record.is_held:
+            raise GameHeld(game)
+        if record.parked is not None:
+            return "its operator, since it is parked"
+        return awaited(record.waits.engine) if record.waits is not None else ""
 
     def ruling(self, game: str, inbox: str, timeout_seconds: float = 0.0) -> Stored | None:
         """The entry that answers a submission, waiting for it a while; None when there is none yet."""

@@ -138,8 +138,7 @@ class Letter:
         caller = self.authorise(self.game, self.seat, self.token)
         position = self.desk.line(self.game)
         state: State = position.state
-        if not state.charter.edition:
-            raise self.desk.not_started(self.game)
+        self.desk.check_begun(self.game, state)
         if line.text.lstrip().startswith("{"):
             house, raw, text = self._structured(line, state, caller)
         else:

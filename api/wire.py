@@ -106,9 +106,10 @@ class Summary(msgspec.Struct, frozen=True):
 
     ``held``: the server's store lost a part of it, and nothing is added before the operator has decided.
 
-    ``drawn`` are the Houses that share a game which nobody has won. ``waits_for_engine`` is the engine of the
-    game, where something was submitted and a worker of another one has found it: it waits for a worker of that engine,
-    or for the game to be amended.
+    ``drawn`` are the Houses that share a game which nobody has won. ``waits_for_engine``: what was submitted waits,
+    since the workers that have looked are not the ones for it. It is the engine of the game (``thrones/`` and a pin),
+    which a worker of that engine rules on, or one of another once the game is amended; the name of a game alone, where
+    no worker knows that game; or ``schema-`` and a number: a newer Rookery, one that reads this schema, has written it.
     """
 
     game: str

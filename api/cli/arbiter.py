@@ -409,8 +409,11 @@ def _compared(here: Place, out: Out, game: str, token: str) -> dict[str, Any]:
     radius = compare(game, list(export_game(here.desk.store, game)), OURS)
     tell_radius(out, radius)
     pinned, own = THRONES.pinned(here.desk.line(game).state), here.desk.engine_of(game)
-    out.say(f"{game} is ruled by {pinned or 'nobody yet'}; here is {own}. After that it is ruled by the engine here.")
-    out.say("An engine is named by how it rules on what this game plays: two names say that some ruling may differ.")
+    out.say(f"An engine is named after how it rules: {radius.engine} on all games, {own} on those played like {game}.")
+    if pinned == own:
+        out.say(f"{game} is ruled by {pinned} already: amended or not, it goes on as it does.")
+    else:
+        out.say(f"{game} is ruled by {pinned or 'nobody yet'}; once amended, by {own}, from its next entry on.")
     return {"game": game, "from": pinned, "to": own, "otherwise": plain(radius)}
 
 

@@ -260,7 +260,8 @@ def submit(
                     break
         except Exception as error:  # noqa: BLE001 - what was ruled before belongs to the answer, and it is raised again
             problem = error
-    left = letter.answers() - len(done) - (len(unread) if keep_going else 0)
+    waits = isinstance(problem, Failure) and problem.code == "not-ruled"  # the last one is in the store
+    left = letter.answers() - len(done) - waits - (len(unread) if keep_going else 0)
     told: dict[str, Any] = {
         "sent": [{**plain(one), "refused": one.is_refused} for one in done],
         "refused": sum(one.is_refused for one in done),
@@ -269,7 +270,7 @@ def submit(
     }
     if left:
         lines = f"{left} {'line was' if left == 1 else 'lines were'} not sent"
-        out.say(f"Stopped there: {lines}{', counting the one with the mistake' if problem else ''}.")
+        out.say(f"Stopped there: {lines}{', counting the one with the mistake' if problem and not waits else ''}.")
     if problem is not None:
         failed = failure(problem)
         failed.details |= told

@@ -117,6 +117,10 @@ async def _begun(request: Request, game: str) -> None:
         return
     if await watch_of(request).reached(game, 1, BEGIN_SECONDS):
         return
+    waits = await run_in_threadpool(desk_of(request).waits_to_begin, game)
+    if waits:
+        detail = f"The game has not begun: its beginning waits for {waits}."
+        raise Edge(503, "not-begun", detail, {"Retry-After": "600"})
     detail = "The game is created, and its first ruling is still to come. Send the letter again in a moment."
     raise Edge(503, "not-begun", detail, {"Retry-After": "2"})
 

@@ -19,6 +19,7 @@ from api.metrics import CODES, PROBLEMS, Exporter
 from api.serve import Server
 from api.tokens import Tokens
 from events.connecting import connect
+from events.embedded import find
 from events.keys import game_key
 from events.store import Parked, Store
 from tests.api.test_cli import ROOT, Rookery, until
@@ -161,6 +162,20 @@ def test_a_bad_address_ends_the_start_in_a_sentence(tmp_path: Path) -> None:
 
     rookery = Public(tmp_path / "data")
     assert "ROOKERY_METRICS" in rookery("up", "--port", "0", code=2).err
+
+
+def test_an_address_that_is_taken_ends_the_start_in_a_sentence_and_leaves_nothing_running(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        where = f"127.0.0.1:{other.getsockname()[1]}"
+
+        class Taken(Rookery):
+            def environment(self) -> dict[str, str]:
+                return {**super().environment(), "ROOKERY_METRICS": where}
+
+        rookery = Taken(tmp_path / "data")
+        told = rookery("up", "--port", "0", code=2).err
+    assert "ROOKERY_METRICS" in told and where in told and "Address already in use" in told
+    assert find(rookery.data) is None
 
 
 def test_addresses() -> None:

@@ -6,9 +6,6 @@ event stream of that table were a mistake of the server, for ever.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import msgspec
 import pytest
 
@@ -23,47 +20,18 @@ from domain.thrones.tables.editions.composed import compose
 from domain.thrones.tables.variations import PRESETS
 from events.envelope import Accepted, encode
 from tests.api.test_moments import GAME, Table
+from tests.domain.thrones.review.nonsense import UNKNOWN, nonsense
 from tests.domain.thrones.review.statable_facts import EXAMPLES
 
 OPERATOR = Caller("operator", None, "gm")
 NOBODY = Caller("public")
-UNKNOWN = ("nobody-knows", "", "\x1b[31mred\u202e", "march-plus-1", "stark", "x" * 100)
-NUMBERS = (0, -1, 999, -999)
-
-
-def nonsense(value: Any) -> Iterator[Any]:
-    """The same value with one word or number in it that means something else, or nothing."""
-    match value:
-        case bool() | None:
-            yield not value
-        case str():
-            yield from UNKNOWN
-        case int():
-            yield from NUMBERS
-        case list():
-            yield []
-            for place, one in enumerate(value):
-                yield from ([*value[:place], other, *value[place + 1 :]] for other in nonsense(one))
-        case dict():
-            for name, one in value.items():
-                yield from ({**value, name: other} for other in nonsense(one))
-                yield from ({other: one} for other in UNKNOWN)
-
-
-def stated(example: Fact) -> Iterator[dict[str, Any]]:
-    """Facts of one kind as somebody may state them."""
-    plain: dict[str, Any] = msgspec.to_builtins(example)
-    for name, value in plain.items():
-        if name != "fact":
-            yield from ({**plain, name: other} for other in nonsense(value))
-    yield {**plain, "rules": ["nobody-knows", "\x1b[31mred\u202e"]}
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize("preset", sorted(PRESETS))
 def test_a_stated_fact_is_told_in_words_whatever_it_names(preset: str, example: Fact) -> None:
     prose = Prose(compose(PRESETS[preset].variations))
-    for raw in stated(example):
+    for raw in nonsense(example):
         try:
             fact = msgspec.convert(raw, type(example))
         except msgspec.ValidationError:

@@ -25,6 +25,9 @@ from domain.thrones.language.pieces import (
 )
 from domain.thrones.rules.game import Game
 
+MOST_STRENGTH = 99
+"""Of a garrison or a neutral force."""
+
 
 def why_absent(game: Game, fact: Fact) -> str:
     """What a fact of :data:`STATABLE` names that does not exist, or is not there in this position; empty if all is."""
@@ -36,7 +39,8 @@ def _unknown(game: Game, fact: Any) -> Iterator[str]:
     houses = game.state.houses
     for field in ("house", "winner", "loser", "by"):
         house = getattr(fact, field, None)
-        if isinstance(house, str) and house not in houses:
+        is_compared = field == "house" and isinstance(fact, _WITH_WHAT_LIES_THERE)
+        if isinstance(house, str) and house not in houses and not is_compared:
             yield f"there is no House {house} in this game; there are {_list(houses)}"
     for field in ("area", "to"):
         area = getattr(fact, field, None)
@@ -50,6 +54,9 @@ def _unknown(game: Game, fact: Any) -> Iterator[str]:
     if any(count < 1 for count in getattr(fact, "units", {"": 1}).values()):
         yield "units are counted from 1"
 
+
+_WITH_WHAT_LIES_THERE = (f.OrderRemoved, f.PowerTokenRemoved)
+"""Their House is that of what lies in the area, which on an old record may be nobody's."""
 
 _UNIT_FIELDS: dict[type[Fact], tuple[str, ...]] = {f.UnitReplaced: ("old", "new")}
 
@@ -101,15 +108,28 @@ def _order_replaced(game: Game, fact: f.OrderReplaced) -> Iterator[str]:
         yield f"there is no order {fact.new}; there are {_list(game.edition.tokens)}"
 
 
-def _cards(game: Game, house: HouseId, cards: Iterable[CardId], pile: Iterable[CardId], where: str) -> Iterator[str]:
-    """Cards of a House lie in a pile, or before it in the combat under way."""
-    combat = game.state.combat
-    there = {*pile, *((combat.cards[house],) if combat is not None and house in combat.cards else ())}
+def _cards(house: HouseId, cards: tuple[CardId, ...], there: Iterable[CardId], where: str) -> Iterator[str]:
+    left = list(there)
     if not cards:
         yield "it names no card"
     for card in cards:
-        if card not in there:
-            yield f"{card} is not {where} of {house}, where there is {_list(there)}"
+        if card not in left:
+            yield f"{card} is not {where} of {house}, where there is {_list(left)}"
+        else:
+            left.remove(card)
+
+
+def _taken(game: Game, fact: f.CardsTaken) -> Iterator[str]:
+    """Wherever they are: discarded, in play, or nowhere, where an earlier correction has lost them."""
+    hand = game.state.hands.get(fact.house, ())
+    there = (card for card in game.edition.cards_of(fact.house) if card not in hand)
+    yield from _cards(fact.house, fact.cards, there, "outside the hand")
+
+
+def _discarded(game: Game, fact: f.CardsDiscarded) -> Iterator[str]:
+    in_play = game.state.combat.cards.get(fact.house) if game.state.combat is not None else None
+    hand = game.state.hands.get(fact.house, ())
+    yield from _cards(fact.house, fact.cards, hand if in_play is None else (*hand, in_play), "in the hand")
 
 
 def _dominance(game: Game, *tokens: str) -> Iterator[str]:
@@ -124,16 +144,49 @@ def _used(game: Game, fact: f.TokenUsed) -> Iterator[str]:
         yield f"{fact.token} is held by {game.state.tokens.get(fact.token, 'nobody')}"
 
 
+def _turned(game: Game, fact: f.TokensRefreshed) -> Iterator[str]:
+    """All used tokens are turned, whichever are named."""
+    yield from _dominance(game, *fact.tokens)
+    for token in game.state.used:
+        if token not in fact.tokens:
+            yield f"{token} is used and would be turned, too"
+
+
 def _track(game: Game, fact: f.TrackFilled) -> Iterator[str]:
     if fact.track not in TRACKS:
         yield f"there is no track {fact.track}; there are {_list(TRACKS)}"
+    for house in fact.order:
+        if house not in game.state.houses:
+            yield f"there is no House {house} in this game; there are {_list(game.state.houses)}"
 
 
 def _prohibited(game: Game, fact: f.OrdersProhibited) -> Iterator[str]:
-    tokens = game.edition.tokens
-    known = dict.fromkeys((*(token.type for token in tokens.values()), *tokens, FOOTMEN_IN_SUPPORT))
+    """A type of order, or one of the two things more that Westeros cards forbid."""
+    types = dict.fromkeys(token.type for token in game.edition.tokens.values())
+    known = (*types, "march-plus-1", FOOTMEN_IN_SUPPORT)
     if fact.what not in known:
-        yield f"there is no order {fact.what} to be prohibited; there are {_list(known)}"
+        yield f"{fact.what} cannot be prohibited; {_list(known)} can"
+
+
+def _garrison_placed(game: Game, fact: f.GarrisonPlaced) -> Iterator[str]:
+    if fact.area not in game.board.shields:
+        yield f"{fact.area} is nobody's home; homes are {_list(game.board.shields)}"
+    if not 1 <= fact.strength <= MOST_STRENGTH:
+        yield f"a garrison has a strength of 1 to {MOST_STRENGTH}"
+
+
+def _garrison_removed(game: Game, fact: f.GarrisonRemoved) -> Iterator[str]:
+    yield from _in("garrisons", "garrison")(game, fact)
+    home = game.board.shields.get(fact.area, fact.house)
+    if home != fact.house:
+        yield f"the garrison in {fact.area} is of {home}"
+
+
+def _neutral_force_placed(game: Game, fact: f.NeutralForcePlaced) -> Iterator[str]:
+    if game.board.is_port(fact.area):
+        yield f"{fact.area} is a port, where no neutral force stands"
+    if isinstance(fact.strength, int) and not 0 <= fact.strength <= MOST_STRENGTH:
+        yield f"a neutral force has a strength of 0 to {MOST_STRENGTH}"
 
 
 def _power_token_placed(game: Game, fact: f.PowerTokenPlaced) -> Iterator[str]:
@@ -174,22 +227,22 @@ def _nothing_more(game: Game, fact: Fact) -> Iterator[str]:
 
 
 PRESENT: dict[type[Fact], Callable[[Game, Any], Iterator[str]]] = {
-    f.NeutralForcePlaced: _nothing_more,
+    f.NeutralForcePlaced: _neutral_force_placed,
     f.NeutralForceRemoved: _in("neutral", "neutral force"),
     f.UnitsPlaced: _placed,
     f.UnitsDestroyed: lambda game, x: _units(game, x.house, x.area, x.units, marching=x.marching),
     f.UnitReplaced: lambda game, x: _units(game, x.house, x.area, {x.old: 1}, marching=x.marching),
     f.UnitsMoved: _moved,
-    f.GarrisonPlaced: _nothing_more,
-    f.GarrisonRemoved: _in("garrisons", "garrison"),
+    f.GarrisonPlaced: _garrison_placed,
+    f.GarrisonRemoved: _garrison_removed,
     f.TrackFilled: _track,
     f.TokenTaken: lambda game, x: _dominance(game, x.token),
     f.TokenUsed: _used,
-    f.TokensRefreshed: lambda game, x: _dominance(game, *x.tokens),
+    f.TokensRefreshed: _turned,
     f.SupplySet: _nothing_more,
     f.PowerChanged: _nothing_more,
-    f.CardsTaken: lambda game, x: _cards(game, x.house, x.cards, game.state.discards.get(x.house, ()), "a discard"),
-    f.CardsDiscarded: lambda game, x: _cards(game, x.house, x.cards, game.state.hands.get(x.house, ()), "in the hand"),
+    f.CardsTaken: _taken,
+    f.CardsDiscarded: _discarded,
     f.ThreatMoved: _nothing_more,
     f.OrdersProhibited: _prohibited,
     f.ProhibitionsLifted: _nothing_more,

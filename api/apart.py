@@ -1,8 +1,9 @@
 """Rulings apart: what HTTP rules on behalf of a request is ruled on in child processes with hard limits.
 
-Plans of rewinds and corrections, and the first ruling on a game or a fork that somebody wants to make, run the rules
-before any worker has. Whatever they run into there, time without end or memory without measure, ends the child and is
-an answer to whoever asked; the process that answers all others does not notice.
+Plans of rewinds and corrections, acts of organiser and arbiters before they are taken in, and the first ruling on a
+game or a fork that somebody wants to make, run the rules before any worker has. Whatever they run into there, time without
+end or memory without measure, ends the child and is an answer to whoever asked; the process that answers all others
+does not notice.
 
 A child (``python -m api.apart``) is told one question on each line of its standard input and answers with one line. It
 reads from the store and writes nothing there, keeps nothing between two questions, and ends with its parent. The first
@@ -20,6 +21,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -28,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from api.tokens import Tokens
-from domain.kernel.arbiter import Correct, Rewind
+from domain.kernel.arbiter import Amend, Correct, Rewind, RuleOnAppeal
 from domain.kernel.refusal import Refusal
 from domain.kernel.ruleset import EndlessRuling
 from domain.thrones.language.start import Gather, Start
@@ -47,6 +49,8 @@ CHILDREN = 2
 """As many rulings apart at once, in one child each."""
 MOST_WAITING = 6
 """Who would be one too many does not wait: threads answer everybody else, too."""
+MOST_OF_A_GAME = 4
+"""What is asked about one game at once, so that nobody there keeps the others from planning and acting."""
 MOST_ANSWER_BYTES = 16 << 20
 """What a child may answer. A plan of a long game has about one million bytes."""
 MOST_TRIES = 2
@@ -84,13 +88,26 @@ class AskedCorrection(msgspec.Struct, frozen=True, tag="correction"):
     command: Correct
 
 
+class AskedAct(msgspec.Struct, frozen=True, tag="act"):
+    """Whether an act comes to an end, be it in a refusal; null."""
+
+    game: str
+    command: Rewind | Correct | RuleOnAppeal | Amend
+
+
 class AskedStart(msgspec.Struct, frozen=True, tag="start"):
     """Whether a game can begin so; null."""
 
     command: Start | Gather
 
+    @property
+    def game(self) -> str:
+        """The game that is forked, or none."""
+        origin = self.command.origin if isinstance(self.command, Start) else None
+        return "" if origin is None else origin.game
 
-Asked = AskedRewind | AskedCorrection | AskedStart
+
+Asked = AskedRewind | AskedCorrection | AskedAct | AskedStart
 
 
 class _Made(msgspec.Struct, frozen=True, tag="made"):
@@ -135,23 +152,36 @@ class Apart:
         self._idle: queue.LifoQueue[_Child | None] = queue.LifoQueue()  # the last one used is asked first
         for _ in range(CHILDREN):
             self._idle.put(None)
-        self._inside = threading.BoundedSemaphore(CHILDREN + MOST_WAITING)
+        self._inside: Counter[str] = Counter()
+        """What is asked now, by game."""
+        self._counting = threading.Lock()
         self._children: set[_Child] = set()
         self._is_closed = False
 
     def ask(self, asked: Asked, kind: Any) -> Any:
         """The answer of a child, of a kind. Raises Refusal, RecordDamaged, StoreAway, BeyondBudget, BrokeOff."""
         question = msgspec.json.encode(asked) + b"\n"
-        if not self._inside.acquire(blocking=False):
-            raise BrokeOff("This server is at work on as many plans as it can be")
-        try:
+        with self._counted(asked.game):
             for _ in range(MOST_TRIES):
                 answer = self._asked(question)
                 if answer is not None:
                     return _told(answer, kind)
-        finally:
-            self._inside.release()
         raise BrokeOff("The ruling was broken off")
+
+    @contextmanager
+    def _counted(self, game: str) -> Iterator[None]:
+        with self._counting:
+            if self._inside.total() >= CHILDREN + MOST_WAITING:
+                raise BrokeOff("This server is at work on as many plans and acts as it can be")
+            if game and self._inside[game] >= MOST_OF_A_GAME:
+                raise BrokeOff("This server is at work on as many plans and acts of this game as it can be")
+            self._inside[game] += 1
+        try:
+            yield
+        finally:
+            with self._counting:
+                self._inside[game] -= 1
+                self._inside += Counter()  # what is at nothing is not kept
 
     def _asked(self, question: bytes) -> _Answer | None:
         """What a child says; None of one that was ended from outside."""
@@ -309,6 +339,8 @@ def rule(store: Store, asked: Asked) -> Any:
         return None
     # A desk of its own for each question: what is kept for another one must not count against this one's limits.
     bench = Bench(_desk(store), lambda receipt: None)
+    if isinstance(asked, AskedAct):
+        return bench.tried(asked.game, asked.command)
     if isinstance(asked, AskedRewind):
         return bench.planned_rewind(asked.game, asked.command, asked.redraw, opened=asked.opened)
     return bench.planned_correction(asked.game, asked.command)

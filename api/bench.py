@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from api.apart import AskedCorrection, AskedRewind
+from api.apart import AskedAct, AskedCorrection, AskedRewind
 from api.desk import Desk, LogEntry, NotAllowed
 from api.games.thrones.cases.cases import Case
 from api.games.thrones.cases.opinions import as_case
@@ -452,14 +452,21 @@ class Bench:
         )
 
     def _try(self, game: str, signed: Act) -> None:
-        """Rule apart on what a worker would park the game for. Raises BeyondBudget, BrokeOff; a refusal is recorded."""
-        if self.desk.apart is None or not isinstance(signed, Rewind | Correct):
+        """Rule apart on what a worker would park the game for. Raises BeyondBudget, BrokeOff; a refusal is recorded.
+
+        An opinion or another engine can set struck-out answers free, so it is tried, too. What another engine than
+        ours is to rule on only that one can try.
+        """
+        if self.desk.apart is None or not isinstance(signed, Rewind | Correct | RuleOnAppeal | Amend):
             return
-        with suppress(Refusal):
-            if isinstance(signed, Rewind):
-                self._plan_rewind(game, signed, redraw=bool(signed.seed))
-            else:
-                self.desk.apart.ask(AskedCorrection(game, signed), PlanOfCorrection)
+        if isinstance(signed, Amend) or self.desk.judge.lacking(self.desk.line(game).state) is None:
+            with suppress(Refusal):
+                self.desk.apart.ask(AskedAct(game, signed), None)
+
+    def tried(self, game: str, signed: Act) -> None:
+        """Rule on a signed act, and nothing else."""
+        state, past = self._past(game)
+        THRONES.decide(state, signed, past)
 
     def _check_version(self, game: str, expected: int) -> None:
         if self.desk.store.version(game) != expected:

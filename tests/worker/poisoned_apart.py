@@ -1,4 +1,4 @@
-"""A child of rulings apart whose rules do harm where the reason of a plan says which, or a fork has that name."""
+"""A child of rulings apart whose rules do harm where the reason or the opinion says which, or a fork has that name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ _decide = Thrones.decide
 
 
 def decide(self: Thrones, state: Any, command: Any, past: Past | None = None) -> Ruling[Any]:
-    how = command.origin.purpose if isinstance(command, Start) and command.origin else getattr(command, "reason", "")
+    said = getattr(command, "reason", "") or getattr(command, "opinion", "")
+    how = command.origin.purpose if isinstance(command, Start) and command.origin else said
     if how in get_args(How):
         take(how)
     return _decide(self, state, command, past)

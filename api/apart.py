@@ -1,9 +1,9 @@
 """Rulings apart: what HTTP rules on behalf of a request is ruled on in child processes with hard limits.
 
 Plans of rewinds and corrections, acts of organiser and arbiters before they are taken in, and the first ruling on a
-game or a fork that somebody wants to make, run the rules before any worker has. Whatever they run into there, time without
-end or memory without measure, ends the child and is an answer to whoever asked; the process that answers all others
-does not notice.
+game or a fork that somebody wants to make, run the rules before any worker has. Whatever they run into there, time
+without end or memory without measure, ends the child and is an answer to whoever asked; the process that answers all
+others does not notice.
 
 A child (``python -m api.apart``) is told one question on each line of its standard input and answers with one line. It
 reads from the store and writes nothing there, keeps nothing between two questions, and ends with its parent. The first

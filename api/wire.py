@@ -12,19 +12,20 @@ import msgspec
 from api.bench import ReadOfSecrets
 from api.desk import LogEntry, StruckOut
 from api.tokens import Issue
+from domain.kernel.agreed import Arbitration
 from domain.kernel.bounds import AtMost, bounded
 from domain.kernel.commands import Command, StateDraws
 from domain.kernel.decision import options_of
 from domain.kernel.docket import Origin
 from domain.kernel.facts import Awaited
+from domain.kernel.game import Held
 from domain.kernel.joint import CloseShares
 from domain.thrones.language.answers import AnyAnswer
 from domain.thrones.language.state import Hidden, Standing, State
 from domain.thrones.language.view import Owed, Own
 from domain.thrones.notation import format_answer
-from domain.thrones.review.doubt import Held
 from domain.thrones.ruleset import THRONES
-from domain.thrones.tables.charter import Arbitration, Charter
+from domain.thrones.tables.charter import Charter
 from domain.thrones.tables.charters import SECOND
 from events.envelope import Accepted, Part, Refused, SealedFact, Stored, encode
 from events.store import Kept

@@ -12,10 +12,10 @@ import msgspec
 
 from domain.kernel.bounds import bounded
 from domain.kernel.docket import Forked, GameNamed, Origin
+from domain.kernel.game import BoardGame
 from events import sealing
 from events.envelope import Entry, Part, Seal, SealedCommand, SealedFact, Stored, Submission, encode
 from events.errors import RecordDamaged
-from events.rules import Rules
 from events.upcasters import FARTHEST, UPCASTERS, VERSION, Kind
 
 BOUNDED_SINCE = 2
@@ -195,7 +195,7 @@ def name_of(first: Stored) -> str:
 class Codec:
     """Decoders for one game's commands, facts and states."""
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: BoardGame[Any]) -> None:
         self._command: msgspec.json.Decoder[Any] = msgspec.json.Decoder(rules.command_type)
         self._bounds: msgspec.json.Decoder[Any] = msgspec.json.Decoder(bounded(rules.command_type))
         self._fact: msgspec.json.Decoder[Any] = msgspec.json.Decoder(rules.fact_type)

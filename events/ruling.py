@@ -17,6 +17,7 @@ import msgspec
 from domain.kernel.arbiter import Amend, Past
 from domain.kernel.bounds import briefly
 from domain.kernel.commands import PassDeadline
+from domain.kernel.game import BoardGame
 from domain.kernel.refusal import Refusal
 from events import chain
 from events.codec import BOUNDED_SINCE, Codec, entry, write_submission
@@ -36,7 +37,6 @@ from events.envelope import (
     number_of,
 )
 from events.errors import EngineLacking, RecordDamaged
-from events.rules import Rules
 from events.sealing import PEPPER, Sealer, state_key
 from events.upcasters import UPCASTERS, VERSION
 
@@ -68,7 +68,7 @@ class Line(msgspec.Struct, frozen=True):
 class Judge:
     """A game's rules with its codec. ``engine`` is that of this code as a whole; each game has its own pin."""
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: BoardGame[Any]) -> None:
         self.rules = rules
         self.codec = Codec(rules)
         self.engine = f"{rules.name}/{rules.version}"

@@ -9,15 +9,16 @@ missed deadlines, and a mistake that can be switched on.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Union
 
 import msgspec
 
 from domain.kernel import chance
-from domain.kernel.arbiter import Past
+from domain.kernel.agreed import Arbitration
+from domain.kernel.arbiter import Footprint, Past
 from domain.kernel.commands import Command, PassDeadline
 from domain.kernel.decision import Answer, Decision, Options
-from domain.kernel.docket import Docket
+from domain.kernel.docket import DOCKET_FACTS, AnswerVoided, Docket, GameNamed, SharesWanted, evolve_docket
 from domain.kernel.facts import (
     NOBODY,
     Answered,
@@ -32,18 +33,12 @@ from domain.kernel.facts import (
     SeedOpened,
     SeedSealed,
 )
+from domain.kernel.game import COMMANDS, BoardGame, Table
 from domain.kernel.procedure import Collect, Do, Done, Next, Procedure, Wait
 from domain.kernel.refusal import Refusal
-from domain.kernel.ruleset import (
-    Citations,
-    Game,
-    Ruling,
-    begin,
-    miss_deadline,
-    open_decisions,
-    open_question,
-    rule_on,
-)
+from domain.kernel.rewinding import encode_options
+from domain.kernel.ruleset import Citations, Game, Ruling, begin, open_decisions, open_question
+from domain.kernel.shared import SharedSeed, Stage
 
 PLAYERS = ("blue", "green", "red")
 CARDS = tuple(f"card-{number:02}" for number in range(1, 13))
@@ -56,17 +51,32 @@ class Begin(Command, frozen=True, tag="begin"):
     seats: dict[str, str]
     seed: str
     rounds: int = 4
+    arbitration: Arbitration = Arbitration()
+    shared: SharedSeed | None = None
+
+
+class Gather(Command, frozen=True, tag="gather"):
+    """Agree on a game whose seed server and seats make together."""
+
+    seats: dict[str, str]
+    seed: str
+    rounds: int = 4
 
 
 class Crash(Command, frozen=True, tag="crash"):
     """A command that meets a mistake in the rules."""
 
 
-class Bid(Answer, frozen=True, tag="bid"):
+class Bid(Answer, frozen=True, tag="bid", omit_defaults=True):
     secret = True
 
     by: str
     coins: int
+    draft: bool = False
+
+    @property
+    def tentative(self) -> bool:
+        return self.draft
 
     @property
     def player(self) -> str:
@@ -82,7 +92,7 @@ class Keep(Answer, frozen=True, tag="keep"):
         return self.by
 
 
-ToyCommand = Begin | Crash | Bid | Keep | PassDeadline
+ToyCommand: Any = Union[(Begin, Gather, Crash, Bid, Keep, *COMMANDS)]  # built from a list
 ToyAnswer = Bid | Keep
 
 
@@ -92,6 +102,9 @@ class UpTo(Options[Bid], frozen=True, tag="up-to"):
     def check(self, answer: Bid) -> None:
         if not 0 <= answer.coins <= self.coins:
             raise Refusal("too-many-coins", ("TOY-BID-1",), coins=answer.coins, most=self.coins)
+
+    def check_draft(self, answer: Bid) -> None:
+        self.check(answer)
 
     def sample(self, template: Bid, pick: Any) -> Bid:
         return msgspec.structs.replace(template, coins=pick(self.coins + 1))
@@ -113,9 +126,22 @@ class YesOrNo(Options[Keep], frozen=True, tag="yes-or-no"):
             yield msgspec.structs.replace(template, keep=keep)
 
 
+class ToyCharter(msgspec.Struct, frozen=True, omit_defaults=True):
+    edition: str = ""
+    seats: dict[str, str] = {}
+    rounds: int = 0
+    engine: str = ""
+    chance: str = "seeded"
+    arbitration: Arbitration = Arbitration()
+    shared_seed: SharedSeed | None = None
+
+
+class TableGathered(Fact, frozen=True, tag=True):
+    charter: ToyCharter
+
+
 class GameBegun(Fact, frozen=True, tag=True):
-    seats: dict[str, str]
-    rounds: int
+    charter: ToyCharter
 
 
 class DeckShuffled(Fact, frozen=True, tag=True):
@@ -153,31 +179,11 @@ class GameOver(Fact, frozen=True, tag=True):
     winner: str
 
 
-ToyFact = (
-    Answered[Keep]
-    | AnswerSealed[Bid]
-    | DraftKept[Bid]
-    | AnswerTaken
-    | AnswersOpened
-    | Awaiting
-    | SeedSealed
-    | SeedCommitted
-    | SeedOpened
-    | GameBegun
-    | DeckShuffled
-    | RoundBegun
-    | CardLookedAt
-    | CoinsChanged
-    | CardTaken
-    | GameOver
-)
-
-
 class ToyState(msgspec.Struct, frozen=True, kw_only=True):
-    seats: dict[str, str] = {}
-    rounds: int = 0
+    charter: ToyCharter = ToyCharter()
     round: int = 0
     seed: str = ""
+    former: tuple[str, ...] = ()
     commitment: str = ""
     deck: tuple[str, ...] = ()
     coins: dict[str, int] = {}
@@ -186,16 +192,27 @@ class ToyState(msgspec.Struct, frozen=True, kw_only=True):
     frames: tuple[Frame, ...] = ()
     question: int = 0
     answers: dict[str, Bid] = {}
+    drafts: dict[str, Bid] = {}
     winner: str = ""
     docket: Docket = Docket()
 
     @property
-    def drafts(self) -> dict[str, Any]:
-        return {}
+    def seats(self) -> dict[str, str]:
+        return self.charter.seats
+
+    @property
+    def seeds(self) -> tuple[str, ...]:
+        return (*self.former, self.seed)
 
     @property
     def is_over(self) -> bool:
         return bool(self.winner)
+
+    @property
+    def shared_stage(self) -> Stage | None:
+        if self.charter.shared_seed is None:
+            return None
+        return "open" if self.docket.shared == "open" else "ended" if self.is_over else "playing"
 
 
 class ToyHidden(msgspec.Struct, frozen=True, kw_only=True):
@@ -203,6 +220,33 @@ class ToyHidden(msgspec.Struct, frozen=True, kw_only=True):
     deck: tuple[str, ...]
     looked: dict[str, str]
     answers: dict[str, Bid]
+    drafts: dict[str, Bid] = {}
+    former: tuple[str, ...] = ()
+
+
+HIDDEN = ToyHidden.__struct_fields__
+
+
+class PositionStated(Fact, frozen=True, tag=True):
+    position: ToyState
+    reason: str
+
+
+class HiddenStated(Fact, frozen=True, tag=True):
+    hidden: ToyHidden
+
+    @property
+    def audience(self) -> tuple[str, ...] | None:
+        return NOBODY
+
+
+OWN_FACTS: tuple[Any, ...] = (
+    *(Answered[Keep], AnswerSealed[Bid], DraftKept[Bid], AnswerTaken, AnswersOpened, Awaiting),
+    *(SeedSealed, SeedCommitted, SeedOpened, TableGathered, GameBegun, DeckShuffled, RoundBegun, CardLookedAt),
+    *(CoinsChanged, CardTaken, GameOver, PositionStated, HiddenStated, GameNamed),
+)
+ToyFact: Any = Union[(*OWN_FACTS, *DOCKET_FACTS)]  # built from a list
+STATABLE: Any = CoinsChanged | CardTaken
 
 
 class Rounds(Procedure, frozen=True, kw_only=True, tag="rounds"):
@@ -210,7 +254,7 @@ class Rounds(Procedure, frozen=True, kw_only=True, tag="rounds"):
 
     def begin(self, game: Game[ToyState]) -> Next:
         state = game.state
-        if state.round == state.rounds or not state.deck:
+        if state.round == state.charter.rounds or not state.deck:
             return self.at("count")
         game.emit(RoundBegun(round=state.round + 1), "TOY-ROUND-1")
         for player in PLAYERS:
@@ -266,9 +310,9 @@ def _evolve(state: ToyState, fact: Any) -> ToyState:
     change = msgspec.structs.replace
     match fact:
         case GameBegun():
-            return change(state, seats=fact.seats, rounds=fact.rounds, coins=dict.fromkeys(PLAYERS, 0))
+            return change(state, charter=fact.charter, coins=dict.fromkeys(PLAYERS, 0))
         case SeedSealed():
-            return change(state, seed=fact.seed)
+            return change(state, seed=fact.seed, former=state.seeds if state.seed else state.former)
         case SeedCommitted():
             return change(state, commitment=fact.commitment)
         case DeckShuffled():
@@ -288,31 +332,40 @@ def _evolve(state: ToyState, fact: Any) -> ToyState:
             return change(state, winner=fact.winner)
         case AnswerSealed():
             return change(state, answers={**state.answers, fact.player: fact.answer})
+        case DraftKept():
+            return change(state, drafts={**state.drafts, fact.player: fact.answer})
         case AnswersOpened():
-            return change(state, answers={})
+            return change(state, answers={}, drafts={})
+        case AnswerVoided():
+            kept = {player: one for player, one in state.answers.items() if player != fact.player}
+            return change(state, answers=kept)
         case Awaiting():
             return change(state, frames=fact.frames, question=fact.question)
-        case Answered() | AnswerTaken() | SeedOpened() | DraftKept():
+        case PositionStated():
+            return change(fact.position, docket=state.docket, **{one: getattr(state, one) for one in HIDDEN})
+        case HiddenStated():
+            return change(state, **{one: getattr(fact.hidden, one) for one in HIDDEN})
+        case Answered() | AnswerTaken() | TableGathered() | GameNamed() | SeedOpened():
             return state
-    raise AssertionError(f"a toy knows no {type(fact).__name__}")
+    assert isinstance(fact, DOCKET_FACTS), f"a toy knows no {type(fact).__name__}"
+    return change(state, docket=evolve_docket(state.docket, fact))
 
 
-class ToyRuleset:
-    """The toy as the kernel sees it."""
+class ToyTable(Table[ToyState]):
+    """The rules of the toy, as the kernel needs them."""
+
+    citations = Citations(
+        forced=("TOY-FORCED",),
+        missed=("TOY-MISSED",),
+        given=("TOY-TURN",),
+        sealed=("TOY-SEALED",),
+        whole=("TOY-WHOLE",),
+        seeds=("TOY-SEED",),
+    )
 
     @property
     def procedures(self) -> dict[str, type[Procedure]]:
         return {"rounds": Rounds, "auction": Auction}
-
-    @property
-    def citations(self) -> Citations:
-        return Citations(
-            forced=("TOY-FORCED",),
-            missed=("TOY-MISSED",),
-            given=("TOY-TURN",),
-            sealed=("TOY-SEALED",),
-            whole=("TOY-WHOLE",),
-        )
 
     def evolve(self, state: ToyState, fact: Fact) -> ToyState:
         return _evolve(state, fact)
@@ -320,11 +373,59 @@ class ToyRuleset:
     def game(self, state: ToyState) -> Game[ToyState]:
         return Game(self, state)
 
+    def restated(self, state: ToyState, position: ToyState, reason: str) -> tuple[Fact, ...]:
+        bare = msgspec.structs.replace(RULES.public(position), docket=Docket())
+        known = dict.fromkeys((*position.former, *state.seeds))
+        former = tuple(seed for seed in known if seed not in ("", position.seed))
+        hidden = msgspec.structs.replace(RULES.hidden(position), former=former)
+        return PositionStated(position=bare, reason=reason), HiddenStated(hidden=hidden)
 
-RULESET = ToyRuleset()
+    def redraw(self, game: Game[ToyState], seed: str) -> None:
+        if seed in game.state.seeds:
+            raise Refusal("seed-missing")
+        game.seal_seed(seed)
+        game.emit(DeckShuffled(cards=chance.shuffled(seed, "deck", tuple(sorted(game.state.deck)))), "TOY-SEED")
+
+    def must_redraw(self, state: ToyState, position: ToyState, opened: frozenset[str]) -> bool:
+        return position.seed in opened
+
+    def stated_fact(self, raw: dict[str, Any]) -> Fact:
+        try:
+            fact: Fact = msgspec.convert(raw, STATABLE)
+        except msgspec.ValidationError as error:
+            raise Refusal("not-a-fact", unknown=True, problem=str(error)) from error
+        return msgspec.structs.replace(fact, rules=("arbiter",))
+
+    def why_absent(self, game: Game[ToyState], fact: Any) -> str:
+        return "" if fact.player in (*PLAYERS, None) else f"there is no player {fact.player}"
+
+    def problems(self, state: ToyState) -> tuple[str, ...]:
+        return tuple(f"{player} owes coins" for player, coins in state.coins.items() if coins < 0)
+
+    def replaced(self, before: ToyState, after: ToyState, now: ToyState) -> tuple[str, ...]:
+        changed = [one for one in ("coins", "hands", "deck") if getattr(before, one) != getattr(after, one)]
+        return tuple(one for one in changed if getattr(before, one) != getattr(now, one))
+
+    def follows(self, game: Game[ToyState]) -> tuple[Procedure, ...]:
+        return ()
+
+    def footprint(self, state: ToyState, answer: Answer, *, unseen: bool = False) -> Footprint:
+        """A bid rests on what it may be; whether to keep a card, on the card."""
+        for decision in open_decisions(self, state, replaceable=True):
+            if (decision.player, decision.kind) == (answer.player, answer.kind):
+                if not (unseen and answer.secret):
+                    decision.check(answer)
+                return Footprint(encode_options(decision.options), {"card": state.deck[:1]})
+        raise Refusal("not-asked")
+
+    def occasion(self, state: ToyState) -> int:
+        return state.round
 
 
-class ToyRules:
+RULESET = ToyTable()
+
+
+class ToyRules(BoardGame[ToyState]):
     """The toy as the record sees it."""
 
     name = "toy"
@@ -333,64 +434,53 @@ class ToyRules:
     fact_type: Any = ToyFact
     state_type: type = ToyState
     hidden_type: type = ToyHidden
+    beginnings = (Begin, Gather)
 
     def blank(self) -> ToyState:
         return ToyState()
 
-    def decide(self, state: ToyState, command: Any, past: Past | None = None) -> Ruling[Any]:
-        match command:
-            case Begin():
-                return self._begin(state, command)
-            case Crash():
-                raise RuntimeError("a mistake in the rules")
-            case PassDeadline():
-                return miss_deadline(RULESET, state, command.player, command.question)
-        if not state.frames and not state.is_over:
-            raise Refusal("not-begun")
-        return rule_on(RULESET, state, command)
+    def rules_of(self, state: ToyState) -> ToyTable:
+        return RULESET
 
-    def _begin(self, state: ToyState, command: Begin) -> Ruling[Any]:
-        if state.seats:
+    def rules_for(self, command: Begin | Gather) -> ToyTable:
+        return RULESET
+
+    def decide(self, state: ToyState, command: Any, past: Past | None = None) -> Ruling[ToyState]:
+        if isinstance(command, Crash):
+            raise RuntimeError("a mistake in the rules")
+        return super().decide(state, command, past)
+
+    def begin(self, state: ToyState, command: Begin | Gather) -> Ruling[ToyState]:
+        if state.seats or (isinstance(command, Gather) and state.docket.joint is not None):
             raise Refusal("begun-already")
         if sorted(command.seats.values()) != list(PLAYERS):
             raise Refusal("wrong-players", ("TOY-BEGIN-1",), players=sorted(command.seats.values()))
+        charter = ToyCharter("toy", command.seats, command.rounds, self.version)
         game: Game[ToyState] = RULESET.game(state)
-        game.emit(GameBegun(seats=command.seats, rounds=command.rounds), "TOY-BEGIN-1")
-        game.emit(SeedSealed(seed=command.seed), "TOY-BEGIN-2")
-        game.emit(SeedCommitted(commitment=chance.commitment(command.seed)), "TOY-BEGIN-2")
+        if isinstance(command, Gather):
+            game.emit(TableGathered(charter=charter), "TOY-BEGIN-1")
+            game.emit(SharesWanted(seats=tuple(sorted(command.seats))), "TOY-SEED")
+            game.seal_seed(command.seed)
+            return Ruling(tuple(game.facts), game.state)
+        charter = msgspec.structs.replace(charter, arbitration=command.arbitration, shared_seed=command.shared)
+        game.emit(GameBegun(charter=charter), "TOY-BEGIN-1")
+        game.seal_seed(command.seed)
         cards = CARDS * (command.rounds // len(CARDS) + 1)
         game.emit(DeckShuffled(cards=chance.shuffled(command.seed, "deck", cards)), "TOY-BEGIN-3")
         return begin(game, Rounds())
+
+    def gathered(self, past: Past) -> Begin:
+        charter = next(fact.charter for fact in past.facts(1) if isinstance(fact, TableGathered))
+        return Begin(seats=charter.seats, seed="", rounds=charter.rounds)
 
     def evolve(self, state: ToyState, fact: Any) -> ToyState:
         return _evolve(state, fact)
 
     def public(self, state: ToyState) -> ToyState:
-        return msgspec.structs.replace(state, seed="", deck=(), looked={}, answers={})
+        return msgspec.structs.replace(state, seed="", former=(), deck=(), looked={}, answers={}, drafts={})
 
     def hidden(self, state: ToyState) -> ToyHidden:
-        return ToyHidden(seed=state.seed, deck=state.deck, looked=state.looked, answers=state.answers)
-
-    def seats(self, state: ToyState) -> dict[str, str]:
-        return state.seats
-
-    def player_of(self, command: Any) -> str | None:
-        return command.player if isinstance(command, Bid | Keep) else None
-
-    def is_secret(self, state: ToyState, command: Any) -> bool:
-        return isinstance(command, Bid | Begin)
-
-    def engine_of(self, state: ToyState) -> str:
-        return f"{self.name}/{self.version}"
-
-    def pinned(self, state: ToyState) -> str:
-        return state.docket.engine
-
-    def is_over(self, state: ToyState) -> bool:
-        return state.is_over
-
-    def shared_seed(self, state: ToyState) -> None:
-        return None
+        return ToyHidden(**{one: getattr(state, one) for one in HIDDEN})
 
 
 RULES = ToyRules()

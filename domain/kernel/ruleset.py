@@ -12,6 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
+from domain.kernel.chance import commitment
 from domain.kernel.decision import Answer, Decision
 from domain.kernel.docket import Docket
 from domain.kernel.facts import (
@@ -26,6 +27,8 @@ from domain.kernel.facts import (
     Fact,
     Frame,
     How,
+    SeedCommitted,
+    SeedSealed,
 )
 from domain.kernel.procedure import Collect, Do, Done, Procedure, Wait
 from domain.kernel.refusal import GameEnded, Refusal
@@ -70,6 +73,7 @@ class Citations(msgspec.Struct, frozen=True):
     given: tuple[str, ...]
     sealed: tuple[str, ...]
     whole: tuple[str, ...]
+    seeds: tuple[str, ...]
 
 
 class Ruleset(Protocol[S]):
@@ -106,6 +110,11 @@ class Game(Generic[S]):
             raise EndlessRuling("a command never has so many facts")
         self.facts.append(fact)
         self.state = self.ruleset.evolve(self.state, fact)
+
+    def seal_seed(self, seed: str) -> None:
+        """Take a seed under its public commitment."""
+        self.emit(SeedSealed(seed=seed), *self.ruleset.citations.seeds)
+        self.emit(SeedCommitted(commitment=commitment(seed)), *self.ruleset.citations.seeds)
 
     def stack(self) -> list[Procedure]:
         """The procedures of the state, outermost first."""

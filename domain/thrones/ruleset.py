@@ -8,44 +8,23 @@ import msgspec
 
 from domain.kernel import facts as kernel
 from domain.kernel.arbiter import (
-    AcceptLoss,
-    Act,
-    Amend,
-    AppealLimits,
-    Correct,
-    FileAppeal,
     Footprint,
     Past,
-    ReadSecrets,
-    Rewind,
-    RuleOnAppeal,
-    accept_loss,
-    amend,
-    file_appeal,
-    open_reads,
-    read_secrets,
-    rule_on_appeal,
 )
 from domain.kernel.bounds import MOST_NAME
 from domain.kernel.chance import commitment, shuffled
-from domain.kernel.commands import Command, PassDeadline, StateDraws
 from domain.kernel.decision import Answer, Decision
-from domain.kernel.docket import Docket, Forked, GameNamed, InDoubt, SharesWanted
-from domain.kernel.joint import CloseShares, CommitShare, OpenShare, joint_seed, take_share
+from domain.kernel.docket import Docket, Doubt, Forked, GameNamed, SharesWanted
+from domain.kernel.game import COMMANDS, BoardGame, Held, Table, is_seed
 from domain.kernel.procedure import Procedure
 from domain.kernel.refusal import Refusal
-from domain.kernel.rewinding import correct, offer, rewind
 from domain.kernel.ruleset import (
     Citations,
     Ruling,
     begin,
-    miss_deadline,
     open_decisions,
     resume,
-    rule_on,
-    state_draws,
 )
-from domain.kernel.shared import OpenSharedSeed, SharedSeed, Stage, open_shared_seed
 from domain.thrones.language.answers import AnyAnswer, HouseAnswer
 from domain.thrones.language.evolve import EVOLVERS, evolve, redacted
 from domain.thrones.language.facts import (
@@ -62,8 +41,6 @@ from domain.thrones.language.start import Gather, Start
 from domain.thrones.language.state import Hidden, State
 from domain.thrones.language.view import view
 from domain.thrones.review.doubt import (
-    Held,
-    answer_of,
     changed_parts,
     doubt_after,
     held,
@@ -87,16 +64,7 @@ from domain.thrones.tables.variations import PRESETS, check_variations
 EDITIONS: dict[str, Edition] = {name: compose(preset.variations) for name, preset in PRESETS.items()}
 """What each preset plays by; a charter may differ from all of them (:func:`edition_of`)."""
 
-ACTS = (Rewind, Correct, FileAppeal, RuleOnAppeal, Amend, ReadSecrets, AcceptLoss)
-"""Commands of the arbiter, and the appeal that brings a matter before him."""
-
-SHARES = (CommitShare, OpenShare, CloseShares)
-"""Commands by which server and seats make the seed together, before the game begins."""
-
 STATED: Any = Union[tuple(STATABLE)]  # noqa: UP007  # built from a list
-
-MOST_STATED = 1_000
-"""How many shuffles may be stated ahead: whole games from outside state some dozen."""
 
 encoded_view = msgspec.json.Encoder(order="deterministic").encode
 
@@ -106,6 +74,7 @@ CITATIONS = Citations(
     given=("2E-DP-43",),
     sealed=("2E-GEN-15",),
     whole=("2E-GEN-13",),
+    seeds=("2E-GEN-17",),
 )
 
 _typed = {
@@ -115,8 +84,8 @@ _typed = {
 }
 
 
-class ThronesOf:
-    """The rules of one edition, as the runner of the kernel needs them."""
+class ThronesOf(Table[State]):
+    """The rules of one edition, as the kernel needs them."""
 
     def __init__(self, edition: Edition) -> None:
         self.edition = edition
@@ -132,6 +101,32 @@ class ThronesOf:
 
     def game(self, state: State) -> Game:
         return Game(self, state, self.edition)
+
+    # The book that a table plays
+
+    def cited(self, refusal: Refusal) -> Refusal:
+        return self.edition.law.of_refusal(refusal)
+
+    def cited_decision(self, decision: Decision[Any]) -> Decision[Any]:
+        return self.edition.law.of_decision(decision) if self.edition.law else decision
+
+    def check_names(self, state: State, answer: Answer) -> None:
+        assert isinstance(answer, HouseAnswer)
+        check_names(self.edition, state, answer)
+
+    # What an open appeal holds up
+
+    def held(self, state: State, decision: Decision[Any]) -> tuple[Held, ...]:
+        return held(self, self.edition, state, decision)
+
+    def held_by_ruling(self, state: State, answer: Answer) -> tuple[Held, ...]:
+        return held_by_ruling(self, self.edition, state, answer)
+
+    def in_doubt(self, past: Past, docket: Docket, against: int) -> Doubt:
+        return in_doubt(self, self.edition, past, docket, against)
+
+    def doubt_after(self, state: State, facts: tuple[kernel.Fact, ...], doubt: Doubt) -> Doubt:
+        return doubt_after(self, self.edition, state, facts, doubt)
 
     # What the acts of an arbiter need
 
@@ -155,7 +150,7 @@ class ThronesOf:
         hidden = game.state.hidden
         if game.state.charter.chance == "imposed":
             return
-        if not _is_seed(seed) or seed in (*hidden.former, hidden.seed):
+        if not is_seed(seed) or seed in (*hidden.former, hidden.seed):
             raise Refusal("seed-missing", ("2E-GEN-17",))
         game.seal_seed(seed)
         for deck in sorted(hidden.decks):
@@ -211,155 +206,53 @@ def rules_by(charter: Charter) -> ThronesOf:
     return ThronesOf(edition_of(charter))
 
 
-class Thrones:
+class Thrones(BoardGame[State]):
     """A Game of Thrones: The Board Game, all editions: what the event store and the worker plug in."""
 
     name = "thrones"
     version = ENGINE
     state_type = State
     hidden_type = Hidden
-    command_type: Any = Union[
-        (AnyAnswer, Start, PassDeadline, StateDraws, Gather, *SHARES, *ACTS, OpenSharedSeed)
-    ]  # built from a list
+    command_type: Any = Union[(AnyAnswer, Start, Gather, *COMMANDS)]  # built from a list
     fact_type: Any = Union[tuple(_typed.get(fact, fact) for fact in EVOLVERS)]  # noqa: UP007  # built from a table
-
-    def rules_of(self, state: State) -> ThronesOf:
-        """The rules that a position is played by."""
-        return rules_by(state.charter)
+    beginnings = (Start, Gather)
 
     def blank(self) -> State:
         return State()
 
-    def decide(self, state: State, command: Command, past: Past | None = None) -> Ruling[State]:
-        """Rule on a command. Raises Refusal; the state given is never changed.
+    def evolve(self, state: State, fact: kernel.Fact) -> State:
+        return evolve(state, fact)
 
-        ``past`` is the record so far; acts of an arbiter look into it.
-        """
-        try:
-            ruling = self._decide(state, command, past)
-        except Refusal as refusal:
-            if state.charter.edition:
-                self.rules_of(state).edition.law.of_refusal(refusal)
-            raise
-        if ruling.state.docket.pending and not isinstance(command, Rewind | Correct):
-            assert past is not None, "struck-out answers are looked up in the record"
-            ruling = offer(self.rules_of(ruling.state), ruling, past)
-        if ruling.state.is_over and ruling.state.docket.reads and past is not None:
-            game = self.rules_of(ruling.state).game(ruling.state)
-            open_reads(game, past)
-            ruling = Ruling((*ruling.facts, *game.facts), game.state)
-        return self._in_doubt(state, ruling, past)
+    def public(self, state: State) -> State:
+        return redacted(state)
 
-    def _in_doubt(self, state: State, ruling: Ruling[State], past: Past | None) -> Ruling[State]:
-        """What open appeals leave in doubt after a ruling, where that has changed and the charter tells it apart."""
-        charter = ruling.state.charter
-        if charter.arbitration.appeal_stops == "everything" or not ruling.state.docket.stopping_appeals:
-            return ruling
-        rules = self.rules_of(ruling.state)
-        game = rules.game(ruling.state)
-        known = {one.appeal: one for one in state.docket.doubts}
-        for appeal in ruling.state.docket.stopping_appeals:
-            if appeal.number not in known:
-                assert past is not None, "an appeal looks into the record"
-                doubt = in_doubt(rules, rules.edition, past, state.docket, appeal.against)
-            else:
-                doubt = doubt_after(rules, rules.edition, state, ruling.facts, known[appeal.number])
-            doubt = msgspec.structs.replace(doubt, appeal=appeal.number)
-            if doubt != known.get(appeal.number):
-                game.emit(InDoubt(doubt=doubt))
-        return Ruling((*ruling.facts, *game.facts), game.state)
+    def hidden(self, state: State) -> Hidden:
+        return state.hidden
 
-    def _decide(self, state: State, command: Command, past: Past | None) -> Ruling[State]:
-        if isinstance(command, Start):
-            return self._start(state, command)
-        if isinstance(command, Gather):
-            return self._gather(state, command)
-        if isinstance(command, SHARES):
-            assert past is not None, "what was agreed on is looked up in the record"
-            return self._share(state, command, past)
-        if not state.charter.edition:
-            raise Refusal("not-started")
-        rules = self.rules_of(state)
-        if isinstance(command, PassDeadline):
-            self._check_standstill(state, command.player)
-            ruling = miss_deadline(rules, state, command.player, command.question)
-            self._check_ruling(state, ruling)
-            return ruling
-        if isinstance(command, StateDraws):
-            if state.charter.chance != "imposed":
-                raise Refusal("draws-are-not-stated-here", ("2E-GEN-17",))
-            if sum(map(len, state.hidden.stated.values())) >= MOST_STATED:
-                raise Refusal("too-many-draws", ("2E-GEN-17",), most=MOST_STATED)
-            return state_draws(rules, state, command.deck, command.cards)
-        if isinstance(command, OpenSharedSeed):
-            return self._open_shared(rules, state, command)
-        if isinstance(command, ACTS):
-            assert past is not None, "an arbiter looks into the record"
-            return self._act(rules, state, command, past)
-        assert isinstance(command, HouseAnswer)
-        self._check_standstill(state, command.house)
-        check_names(rules.edition, state, command)
-        ruling = rule_on(rules, state, command)
-        self._check_ruling(state, ruling)
-        return ruling
+    def rules_of(self, state: State) -> ThronesOf:
+        return rules_by(state.charter)
 
-    def held(self, state: State, decision: Decision[Any]) -> tuple[Held, ...]:
-        """The open appeals that a decision has to wait for, each with what it rests on that is in doubt."""
-        if not state.docket.stopping_appeals:
-            return ()
-        rules = self.rules_of(state)
-        return held(rules, rules.edition, state, decision)
+    def rules_for(self, command: Start | Gather) -> ThronesOf:
+        return rules_by(command.charter)
 
-    def _check_standstill(self, state: State, player: str) -> None:
-        """While an appeal is open nobody answers, and no deadline runs out, unless the charter lets other things go on.
+    def players(self, state: State) -> tuple[str, ...]:
+        return state.houses
 
-        What a player owes now decides, not what the answer says.
-        """
-        if not state.docket.stopping_appeals:
-            return
-        if state.charter.arbitration.appeal_stops == "everything":
-            raise Refusal("appeal-open", appeals=[appeal.number for appeal in state.docket.stopping_appeals])
-        for decision in self.decisions(state, replaceable=True):
-            if decision.player == player:
-                _refuse_held(self.held(state, decision))
+    def stated_ahead(self, state: State) -> int:
+        return sum(map(len, state.hidden.stated.values()))
 
-    def _check_ruling(self, state: State, ruling: Ruling[State]) -> None:
-        """Refuse a public answer whose ruling would read what an open appeal leaves in doubt."""
-        if state.docket.doubts and (answer := answer_of(ruling.facts)) is not None:
-            rules = self.rules_of(state)
-            _refuse_held(held_by_ruling(rules, rules.edition, state, answer))
+    def engine_for(self, charter: Charter) -> str:
+        return pin(charter)
 
-    def _act(self, rules: ThronesOf, state: State, command: Any, past: Past) -> Ruling[State]:
-        """An act of the arbiter, or an appeal to him."""
-        if isinstance(command, Act) and command.plays and not state.charter.arbitration.arbiter_may_play:
-            raise Refusal("arbiter-plays", house=command.plays)
-        if isinstance(command, Rewind):
-            return rewind(rules, state, command, past)
-        if isinstance(command, Correct):
-            return correct(rules, state, command, past)
-        game = rules.game(state)
-        if isinstance(command, FileAppeal):
-            if command.house not in state.houses:
-                raise Refusal("unknown-house", unknown=True, house=command.house, known=list(state.houses))
-            agreed = state.charter.arbitration
-            limits = AppealLimits(agreed.appeal_window, agreed.appeals_open, agreed.appeals_lost)
-            file_appeal(game, command, past, limits)
-        elif isinstance(command, RuleOnAppeal):
-            rule_on_appeal(game, command)
-        elif isinstance(command, ReadSecrets):
-            read_secrets(game, command, past.version, sealed=self.is_secret(state, command))
-        elif isinstance(command, AcceptLoss):
-            accept_loss(game, command)
-        else:
-            amend(game, command)
-        return Ruling(tuple(game.facts), game.state)
+    def begin(self, state: State, command: Start | Gather) -> Ruling[State]:
+        return self._start(state, command) if isinstance(command, Start) else self._gather(state, command)
 
     def _start(self, state: State, command: Start) -> Ruling[State]:
         if state.charter.edition:
             raise Refusal("already-started")
         check_charter(command.charter)
         game = rules_by(command.charter).game(state)
-        if command.charter.chance != "imposed" and not _is_seed(command.seed):
+        if command.charter.chance != "imposed" and not is_seed(command.seed):
             raise Refusal("seed-missing", game.edition.law.cite(("2E-GEN-17",)))
         _check_shared(command)
         charter = _dealt(command) if command.deal else command.charter
@@ -381,13 +274,6 @@ class Thrones:
         ruling = resume(rules_by(command.charter), game.state)
         return Ruling((*game.facts, *ruling.facts), ruling.state)
 
-    def _open_shared(self, rules: ThronesOf, state: State, command: OpenSharedSeed) -> Ruling[State]:
-        """The last table of those that share a seed has ended."""
-        game = rules.game(state)
-        seeds = (*state.hidden.former, state.hidden.seed)
-        open_shared_seed(game, command, state.charter.shared_seed, seeds, "2E-GEN-17")
-        return Ruling(tuple(game.facts), game.state)
-
     def _gather(self, state: State, command: Gather) -> Ruling[State]:
         """Agree on a game and on the server's part of its seed; the seats add theirs before it begins."""
         if state.charter.edition or state.docket.joint is not None:
@@ -396,7 +282,7 @@ class Thrones:
         game = rules_by(command.charter).game(state)
         if command.charter.shared_seed is not None:
             raise Refusal("shared-seed-alone", ("2E-GEN-17",))
-        if command.charter.chance == "imposed" or not _is_seed(command.seed):
+        if command.charter.chance == "imposed" or not is_seed(command.seed):
             raise Refusal("seed-missing", game.edition.law.cite(("2E-GEN-17",)))
         game.emit(GatheringBegan(charter=command.charter, deal=command.deal), "2E-SET-1", "2E-GEN-17")
         if command.game:
@@ -405,76 +291,9 @@ class Thrones:
         game.seal_seed(command.seed)
         return Ruling(tuple(game.facts), game.state)
 
-    def _share(self, state: State, command: CommitShare | OpenShare | CloseShares, past: Past) -> Ruling[State]:
-        """A part of the seed; with the last of them the game begins."""
-        facts = take_share(state.docket, command)
+    def gathered(self, past: Past) -> Start:
         agreed = next(fact for fact in past.facts(1) if isinstance(fact, GatheringBegan))
-        game = rules_by(agreed.charter).game(state)
-        for fact in facts:
-            game.emit(fact, "2E-GEN-17")
-        joint = game.state.docket.joint
-        if joint is None or not joint.done:
-            return Ruling(tuple(game.facts), game.state)
-        seed = joint_seed(game.state.hidden.seed, joint.shares)
-        begun = self._start(game.state, Start(charter=agreed.charter, seed=seed, deal=agreed.deal))
-        return Ruling((*game.facts, *begun.facts), begun.state)
-
-    def evolve(self, state: State, fact: kernel.Fact) -> State:
-        return evolve(state, fact)
-
-    def public(self, state: State) -> State:
-        return redacted(state)
-
-    def hidden(self, state: State) -> Hidden:
-        return state.hidden
-
-    def seats(self, state: State) -> dict[str, str]:
-        """Who plays for which seat. Before the game begins Houses may still have to be dealt, and a seat is itself."""
-        joint = state.docket.joint
-        if joint is not None and not state.charter.edition:
-            return {seat: seat for seat in joint.seats}
-        return state.charter.seats
-
-    def player_of(self, command: Command) -> str | None:
-        if isinstance(command, FileAppeal):
-            return command.house
-        if isinstance(command, CommitShare | OpenShare):
-            return command.seat
-        return command.player if isinstance(command, Answer) else None
-
-    def pinned(self, state: State) -> str:
-        """The engine of the charter, or the one that the game was moved to since."""
-        return state.docket.engine or (f"{self.name}/{state.charter.engine}" if state.charter.edition else "")
-
-    def engine_of(self, state: State) -> str:
-        """The engine that this code is for a game: its pin for the charter."""
-        return f"{self.name}/{pin(state.charter) if state.charter.edition else self.version}"
-
-    def is_over(self, state: State) -> bool:
-        return state.is_over
-
-    def shared_seed(self, state: State) -> tuple[SharedSeed, Stage] | None:
-        """The seed that a table shares with others, and how far it is with it."""
-        shared, stage = state.charter.shared_seed, state.shared_stage
-        return None if shared is None or stage is None else (shared, stage)
-
-    def is_secret(self, state: State, command: Command) -> bool:
-        """Whether the body of a command may be read by its author only, at least until it is revealed."""
-        if isinstance(command, StateDraws):
-            return state.charter.chance == "imposed"  # elsewhere it is refused, and says nothing
-        if isinstance(command, ReadSecrets):
-            return state.charter.arbitration.secrets_log == "at-the-end" and not state.is_over
-        if not isinstance(command, Answer):
-            return isinstance(command, Start | Gather) or (isinstance(command, Rewind) and bool(command.seed))
-        return command.secret
-
-    def decisions(self, state: State, *, replaceable: bool = False) -> tuple[Decision[Any], ...]:
-        """What is owed now, with every legal answer; with ``replaceable`` also what may still be answered otherwise."""
-        if not state.charter.edition:
-            return ()
-        rules = self.rules_of(state)
-        found = open_decisions(rules, state, replaceable=replaceable)
-        return tuple(rules.edition.law.of_decision(one) for one in found) if rules.edition.law else found
+        return Start(charter=agreed.charter, deal=agreed.deal)
 
 
 def check_charter(charter: Charter) -> None:
@@ -547,17 +366,6 @@ def _dealt(command: Start) -> Charter:
     occasion = "seats/set-up" if command.charter.shared_seed is None else f"seats/set-up/{','.join(seats)}"
     houses = shuffled(command.seed, occasion, command.charter.houses)
     return msgspec.structs.replace(command.charter, seats=dict(zip(seats, houses, strict=True)))
-
-
-def _refuse_held(held: tuple[Held, ...]) -> None:
-    if held:
-        names = sorted({name for one in held for name in one.names})
-        params: dict[str, Any] = {"doubts": names} if names else {}
-        raise Refusal("appeal-open", appeals=[one.appeal for one in held], **params)
-
-
-def _is_seed(seed: str) -> bool:
-    return len(seed) == 64 and all(letter in "0123456789abcdef" for letter in seed)
 
 
 THRONES = Thrones()

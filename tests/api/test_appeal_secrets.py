@@ -11,9 +11,9 @@ import pytest
 from domain.kernel.arbiter import FileAppeal
 from domain.kernel.commands import Command, PassDeadline
 from domain.kernel.facts import AnswersOpened
+from domain.kernel.game import answer_of
 from domain.kernel.refusal import Refusal
 from domain.thrones.language.start import Start
-from domain.thrones.review.doubt import answer_of
 from domain.thrones.ruleset import THRONES
 from events.envelope import encode
 from tests.api.test_noninterference import REVEALS, Case, as_step, compare, games, same_in_public, seat_of, start_from

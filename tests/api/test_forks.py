@@ -19,13 +19,14 @@ from api.desk import Desk
 from api.forking import fork, is_closed, start_for
 from api.proving import prove_file
 from api.tokens import Caller
+from domain.kernel.agreed import Arbitration
 from domain.kernel.commands import PassDeadline
 from domain.kernel.docket import Origin, PrivilegeUsed, SecretsRead
 from domain.thrones.language.evolve import redacted
 from domain.thrones.language.start import Start
 from domain.thrones.language.state import State
 from domain.thrones.ruleset import THRONES
-from domain.thrones.tables.charter import Arbitration, Charter
+from domain.thrones.tables.charter import Charter
 from events import chain, codec
 from events.bundle import pack, unpack
 from events.envelope import Stored, encode, submission

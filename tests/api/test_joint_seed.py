@@ -141,7 +141,7 @@ def test_a_seed_that_is_not_made_of_the_parts_is_named(monkeypatch: pytest.Monke
     table.commit(*SEATS)
     table.open("alice", "bob")
     with monkeypatch.context() as forging:
-        forging.setattr("domain.thrones.ruleset.joint_seed", lambda server, shares: "66" * 32)
+        forging.setattr("domain.kernel.game.joint_seed", lambda server, shares: "66" * 32)
         table.open("carol")
     go_on(table.desk, 10_000, random.Random(3))
     full = prove(list(export_game(table.desk.store, GAME)))

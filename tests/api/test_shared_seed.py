@@ -600,7 +600,7 @@ def test_a_seed_that_is_opened_wrongly_is_named(monkeypatch: pytest.MonkeyPatch)
         game.emit(SeedOpened(seed="66" * 32))
 
     with monkeypatch.context() as forging:
-        forging.setattr("domain.thrones.ruleset.open_shared_seed", lie)
+        forging.setattr("domain.kernel.game.open_shared_seed", lie)
         hall.look()
     last = hall.store.version("winter")
     full = prove(list(export_game(hall.store, "winter")))

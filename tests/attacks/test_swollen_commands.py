@@ -24,6 +24,7 @@ from domain.kernel.arbiter import Correct
 from domain.kernel.bounds import bounded, briefly
 from domain.kernel.commands import StateDraws
 from domain.kernel.decision import Answer, Decision, Options
+from domain.kernel.game import MOST_STATED
 from domain.kernel.refusal import Refusal
 from domain.kernel.ruleset import EndlessRuling
 from domain.thrones.language import answers as c
@@ -38,7 +39,7 @@ from domain.thrones.rules.action import march_options
 from domain.thrones.rules.armies import minimal_reductions
 from domain.thrones.rules.westeros import mustering
 from domain.thrones.rules.wildlings import assault as wildling_assault
-from domain.thrones.ruleset import MOST_STATED, THRONES
+from domain.thrones.ruleset import THRONES
 from domain.thrones.tables.charter import Charter
 from domain.thrones.tables.editions.second import SECOND_EDITION
 from events.codec import BOUNDED_SINCE, is_shallow

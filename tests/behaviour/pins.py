@@ -18,6 +18,7 @@ from typing import Any, get_args
 
 import msgspec
 
+from domain.kernel.agreed import Arbitration
 from domain.kernel.chance import commitment
 from domain.kernel.commands import Command
 from domain.kernel.facts import Fact
@@ -36,7 +37,7 @@ from domain.thrones.tables.behaviour import (
     digest,
     words_agreed,
 )
-from domain.thrones.tables.charter import Arbitration, Chance, Charter, Switches, Variations
+from domain.thrones.tables.charter import Chance, Charter, Switches, Variations
 from domain.thrones.tables.editions.composed import compose, tables_of
 from domain.thrones.tables.variations import PRESETS, VARIATIONS, Preset, unmet, words_of
 from tests.behaviour.tables import FIRST_SEED, SCRIPTS, Past, disputes, seeded

@@ -8,10 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from domain.kernel.agreed import Arbitration
 from domain.kernel.facts import Awaiting
 from domain.thrones.ruleset import THRONES, Thrones
 from domain.thrones.tables.behaviour import BEHAVIOUR, Behaviour, digest, parts, pin, words_agreed
-from domain.thrones.tables.charter import Arbitration, Charter, Switches, Variations
+from domain.thrones.tables.charter import Charter, Switches, Variations
 from domain.thrones.tables.variations import PRESETS
 from tests.behaviour.pins import (
     PINS,

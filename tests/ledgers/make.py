@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from domain.kernel.agreed import Arbitration
 from domain.kernel.arbiter import Act, Correct, FileAppeal, Rewind, RuleOnAppeal
 from domain.kernel.commands import Command, PassDeadline
 from domain.kernel.refusal import Refusal
@@ -24,7 +25,6 @@ from domain.thrones.language import facts as f
 from domain.thrones.language.answers import MarchOrder
 from domain.thrones.ruleset import THRONES
 from domain.thrones.tables.behaviour import pin
-from domain.thrones.tables.charter import Arbitration
 from domain.thrones.tables.charters import new_charter
 from events.envelope import submission
 from events.export import export_game

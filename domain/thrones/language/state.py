@@ -168,6 +168,11 @@ class State(msgspec.Struct, frozen=True):
         return self.hidden.drafts
 
     @property
+    def seeds(self) -> tuple[str, ...]:
+        """All seeds that were drawn from, the present one last."""
+        return (*self.hidden.former, self.hidden.seed)
+
+    @property
     def is_over(self) -> bool:
         return self.winner is not None or self.drawn is not UNSET
 

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 
 from domain.kernel.decision import Decision
+from domain.kernel.game import Held
 from domain.thrones.language.evolve import redacted
 from domain.thrones.language.pieces import CardId, HouseId
 from domain.thrones.language.state import State
-from domain.thrones.review.doubt import Held
 
 
 class Owed(msgspec.Struct, frozen=True):

@@ -33,7 +33,8 @@ from domain.kernel.docket import (
     Rewound,
     SecretsRead,
 )
-from domain.kernel.facts import Answered, AnswerSealed, AnswersOpened, AnswerTaken, DraftKept, DrawsStated, Fact
+from domain.kernel.facts import AnswerSealed, AnswersOpened, DraftKept, DrawsStated, Fact
+from domain.kernel.game import Held, answer_of
 from domain.kernel.procedure import Collect, Do, Done, Procedure, Wait
 from domain.kernel.refusal import GameEnded
 from domain.kernel.ruleset import Open, Ruleset, open_question
@@ -510,16 +511,6 @@ def _is_there(name: str, section: Section) -> bool:
     return field not in ("march", "combat") or getattr(section.after, field) is not None
 
 
-def answer_of(facts: tuple[Fact, ...]) -> Answer | None:
-    """The answer that an entry rules on, as given or for a missed deadline."""
-    answer: Answer | None = None
-    if facts and isinstance(facts[0], Answered):
-        answer = facts[0].answer
-    elif len(facts) > 1 and isinstance(facts[0], AnswerTaken) and isinstance(facts[1], AnswerSealed):
-        answer = facts[1].answer
-    return answer
-
-
 def after_ruling(
     ruleset: Ruleset[State],
     edition: Edition,
@@ -564,13 +555,6 @@ def in_doubt(ruleset: Ruleset[State], edition: Edition, past: Past, docket: Dock
             return Doubt(everything=True)
         names = more
     return Doubt(names=tuple(sorted(names)))
-
-
-class Held(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A decision waits for an appeal: what it rests on that is in doubt. No names: nothing is told apart."""
-
-    appeal: int
-    names: tuple[str, ...] = ()
 
 
 def held(ruleset: Ruleset[State], edition: Edition, state: State, decision: Decision[Any]) -> tuple[Held, ...]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
-from domain.kernel.chance import commitment, shuffled, stated
+from domain.kernel.chance import shuffled, stated
 from domain.kernel.decision import Decision, Options
-from domain.kernel.facts import Fact, SeedCommitted, SeedSealed
+from domain.kernel.facts import Fact
 from domain.kernel.refusal import Refusal
 from domain.kernel.ruleset import Game as KernelGame
 from domain.kernel.ruleset import Ruleset
@@ -230,11 +230,6 @@ class Game(KernelGame[State]):
                 raise Refusal("draw-not-stated", ("2E-GEN-17",), deck=deck, occasion=occasion)
             order = _stated(waiting[0], pile, deck)
         self.emit(f.DeckShuffled(deck=deck, occasion=occasion, cards=order), *rules, "2E-GEN-17")
-
-    def seal_seed(self, seed: str) -> None:
-        """Take a seed under its public commitment."""
-        self.emit(SeedSealed(seed=seed), "2E-GEN-17")
-        self.emit(SeedCommitted(commitment=commitment(seed)), "2E-GEN-17")
 
     def turns(self, done: Iterable[HouseId], among: Iterable[HouseId] | None = None) -> tuple[HouseId, ...]:
         """Houses that have still to act, in the turn order of the moment."""

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
+from domain.kernel.agreed import Arbitration
 from domain.kernel.refusal import Refusal
-from domain.thrones.tables.charter import Arbitration
 
 
 class DisputeOption(msgspec.Struct, frozen=True):

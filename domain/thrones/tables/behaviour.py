@@ -15,8 +15,9 @@ from typing import Any
 
 import msgspec
 
+from domain.kernel.agreed import Arbitration
 from domain.kernel.shared import SharedSeed
-from domain.thrones.tables.charter import Arbitration, Chance, Charter, Switches, Variations
+from domain.thrones.tables.charter import Chance, Charter, Switches, Variations
 from domain.thrones.tables.variations import PRESETS, words_of
 
 PIN_LETTERS = 16

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from domain.kernel.agreed import Arbitration
 from domain.kernel.refusal import Problems, Refusal
-from domain.thrones.tables.charter import AS_PRINTED, Arbitration, Switches, Variations
+from domain.thrones.tables.charter import AS_PRINTED, Switches, Variations
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import pytest
 
 from api.games.thrones.refusals import explain
 from api.games.thrones.sentences import Prose
+from domain.kernel.agreed import Arbitration
 from domain.kernel.arbiter import (
     Amend,
     Correct,
@@ -26,6 +27,7 @@ from domain.kernel.arbiter import (
 from domain.kernel.commands import Command, PassDeadline
 from domain.kernel.docket import Doubt, InDoubt
 from domain.kernel.facts import Answered, Fact
+from domain.kernel.game import answer_of
 from domain.kernel.refusal import Refusal
 from domain.kernel.ruleset import Ruling
 from domain.thrones.bots import TEMPERAMENTS, Bot
@@ -33,9 +35,8 @@ from domain.thrones.language import answers as c
 from domain.thrones.language import facts as f
 from domain.thrones.language.evolve import evolve
 from domain.thrones.language.state import State
-from domain.thrones.review.doubt import answer_of, changed, retraced
+from domain.thrones.review.doubt import changed, retraced
 from domain.thrones.ruleset import THRONES
-from domain.thrones.tables.charter import Arbitration
 from domain.thrones.tables.editions.second import SECOND_EDITION
 from tests.domain.thrones.games import spec
 from tests.domain.thrones.review.rereading import rests_on

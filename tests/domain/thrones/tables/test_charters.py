@@ -12,13 +12,14 @@ import pytest
 from api.games.thrones.following.charter import switches_of, variations_of
 from api.games.thrones.refusals import explain
 from api.games.thrones.sentences import Prose
+from domain.kernel.agreed import Arbitration
 from domain.kernel.refusal import Refusal
 from domain.thrones.bots import TEMPERAMENTS
 from domain.thrones.language.start import Start
 from domain.thrones.rules.invariants import problems
 from domain.thrones.ruleset import THRONES
 from domain.thrones.tables.arbitration import DISPUTES, arbitration_of
-from domain.thrones.tables.charter import AS_PRINTED, Arbitration, Switches, Variations
+from domain.thrones.tables.charter import AS_PRINTED, Switches, Variations
 from domain.thrones.tables.charters import (
     CHAPTERS,
     catalogue,

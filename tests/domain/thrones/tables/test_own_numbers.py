@@ -433,7 +433,6 @@ NOT_OF_TABLES = {
 """Files whose numbers are no numbers of tables."""
 
 LITERALS = {
-    ("tables/charter.py", "Arbitration", 3): "appeals, which the charter states",
     ("tables/arbitration.py", "arbitration_of", 2): "how many spellings are suggested",
     ("review/doubt.py", "changed", 2): "two Houses",
     ("review/doubt.py", "_key", 2): "a part of a name",
@@ -441,7 +440,6 @@ LITERALS = {
     ("rules/wildlings/assault.py", "", 2): "1E-WILD-6",
     ("rules/wildlings/assault.py", "", 4): "1E-WILD-6",
     ("rules/wildlings/attack.py", "", 6): "Preemptive Raid (2E-WLC-2)",
-    ("ruleset.py", "_is_seed", 64): "the digits of a seed",
     ("tables/readings.py", "WesterosReading", 2): "two spaces of the track (2E-WLD-9)",
     ("tables/variations.py", "", 13): "numbers of rules",
     ("tables/variations.py", "", 21): "numbers of rules",

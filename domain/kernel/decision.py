@@ -63,8 +63,9 @@ class Options(msgspec.Struct, Generic[A], frozen=True, tag=True, tag_field="opti
         raise Refusal("no-drafts", kind=answer.kind)
 
     def sample(self, template: A, pick: Pick) -> A:
-        """Some legal answer; every legal answer can come up."""
-        raise NotImplementedError(type(self).__name__)  # every kind of options defines it
+        """Some legal answer; every legal answer can come up. Where there are too many to list, a class builds one."""
+        answers = list(self.every(template))
+        return answers[pick(len(answers))]
 
     def every(self, template: A) -> Iterator[A]:
         """All legal answers, lazily and in canonical order."""

@@ -23,7 +23,7 @@ from api.games.thrones.cases.cases import lexicon_of
 from domain.kernel.arbiter import Correct
 from domain.kernel.bounds import bounded, briefly
 from domain.kernel.commands import StateDraws
-from domain.kernel.decision import Answer, Decision, Options
+from domain.kernel.decision import Answer, Decision, Options, options_of
 from domain.kernel.game import MOST_STATED
 from domain.kernel.refusal import Refusal
 from domain.kernel.ruleset import EndlessRuling
@@ -34,11 +34,7 @@ from domain.thrones.language.state import Hidden, State
 from domain.thrones.notation import NotationError, parse, split_letter
 from domain.thrones.notation.scan import scan
 from domain.thrones.notation.vocabulary import USAGE
-from domain.thrones.rules import options
-from domain.thrones.rules.action import march_options
 from domain.thrones.rules.armies import minimal_reductions
-from domain.thrones.rules.westeros import mustering
-from domain.thrones.rules.wildlings import assault as wildling_assault
 from domain.thrones.ruleset import THRONES
 from domain.thrones.tables.charter import Charter
 from domain.thrones.tables.editions.second import SECOND_EDITION
@@ -56,14 +52,7 @@ from tests.recording import new_game, store, submit
 __all__ = ["store"]
 
 KINDS: tuple[type[msgspec.Struct], ...] = get_args(THRONES.command_type)
-OPTIONS = (
-    *(
-        one
-        for one in vars(options).values()
-        if isinstance(one, type) and issubclass(one, Options) and one is not Options
-    ),
-    *(march_options.Marches, mustering.MusterOptions, wildling_assault.UnitsOfWorth),
-)
+OPTIONS = options_of("domain.thrones")
 FIRST = (*map(spec, (0, 57, 19, 52, 47)), *map(spec_of_variations, (53, 51, 14, 10, 43, 56)))
 """Few and quick games in which nearly every kind of decision is met."""
 

@@ -21,7 +21,7 @@ from domain.thrones.notation.reader import (
 )
 from domain.thrones.notation.scan import Span
 from domain.thrones.notation.words import NotationError, either
-from domain.thrones.rules.options import Words
+from domain.thrones.rules.choices import Words
 
 Choose = Callable[[Reader, Span], str]
 

@@ -9,8 +9,8 @@ from domain.thrones.language import facts as f
 from domain.thrones.language.answers import CaptureShips
 from domain.thrones.language.pieces import AreaId, HouseId, size
 from domain.thrones.rules.armies import complies
+from domain.thrones.rules.choices import Amount
 from domain.thrones.rules.game import Game, decision
-from domain.thrones.rules.options import Amount
 from domain.thrones.rules.victory import declare_winner, fewer_houses
 
 

@@ -32,7 +32,9 @@ from domain.thrones.notation import (
 )
 from domain.thrones.notation.answers import READERS
 from domain.thrones.notation.vocabulary import HEADS, USAGE
-from domain.thrones.rules.options import Amount, ConsolidateChoices, PerOrder, RaidChoices, Words
+from domain.thrones.rules.action.consolidation import ConsolidateChoices
+from domain.thrones.rules.action.raids import RaidChoices
+from domain.thrones.rules.choices import Amount, PerOrder, Words
 from tests.sizes import sized
 
 ROOT = Path(__file__).parents[3]

@@ -35,7 +35,7 @@ from domain.thrones.rules.combat.casualties import Casualties
 from domain.thrones.rules.combat.retreat import Retreat
 from domain.thrones.rules.combat.support import CallForSupport
 from domain.thrones.rules.game import Game
-from domain.thrones.rules.planning import PlanningPhase
+from domain.thrones.rules.planning.phase import PlanningPhase
 from domain.thrones.rules.setup import Play
 from domain.thrones.rules.westeros.bidding import ClashOfKings
 from domain.thrones.rules.westeros.cards import ClashOfKingsCard, LastDaysOfSummer, WildlingsAttackCard

@@ -15,7 +15,7 @@ from api.games.thrones.logs import records as r
 from api.games.thrones.logs.names import order_of_token
 from domain.thrones.language.pieces import AreaId, HouseId, OrderId
 from domain.thrones.rules.game import Game
-from domain.thrones.rules.planning import legal_tokens, token_limit, tokens_on_land_only
+from domain.thrones.rules.planning.tokens import legal_tokens, token_limit, tokens_on_land_only
 
 Kind = str
 """An order token without the letter of its copy."""

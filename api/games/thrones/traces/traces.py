@@ -25,7 +25,7 @@ from domain.thrones.language import facts as f
 from domain.thrones.language.pieces import Units, is_routed, routed
 from domain.thrones.language.start import Start
 from domain.thrones.language.state import State
-from domain.thrones.rules.options import Degrades
+from domain.thrones.rules.wildlings.losses import Degrades
 from domain.thrones.ruleset import THRONES
 from domain.thrones.tables.charter import Charter, Switches
 

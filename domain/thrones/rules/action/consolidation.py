@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
+from msgspec.structs import replace
+
+from domain.kernel.decision import Options
 from domain.kernel.procedure import Do, Done, Next, Procedure, Wait
+from domain.kernel.refusal import Refusal
 from domain.thrones.language import facts as f
 from domain.thrones.language.answers import Consolidate
 from domain.thrones.language.pieces import AreaId, HouseId
 from domain.thrones.rules.action.turns import next_turn
 from domain.thrones.rules.game import Game, decision
-from domain.thrones.rules.options import ConsolidateChoices
 from domain.thrones.rules.westeros.income import collect, is_port_blocked
 from domain.thrones.rules.westeros.mustering import MusterIn, can_muster, places_for_a_ship
+
+
+class ConsolidateChoices(Options[Consolidate], frozen=True, tag="consolidates"):
+    """Consolidate Power orders, and what each may be used for."""
+
+    orders: dict[AreaId, tuple[str, ...]]
+
+    def check(self, answer: Consolidate) -> None:
+        if answer.area not in self.orders:
+            raise Refusal("no-consolidate-order-there", ("2E-CP-1",), area=answer.area, areas=sorted(self.orders))
+        if answer.use not in self.orders[answer.area]:
+            raise Refusal("cannot-muster-there", ("2E-CP-5", "2E-CP-6", "2E-CP-8"), area=answer.area)
+
+    def every(self, template: Consolidate) -> Iterator[Consolidate]:
+        for area in sorted(self.orders):
+            for use in self.orders[area]:
+                yield replace(template, area=area, use=use)
 
 
 def uses(game: Game, house: HouseId, area: AreaId) -> tuple[str, ...]:

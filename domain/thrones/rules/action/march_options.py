@@ -26,7 +26,7 @@ from domain.thrones.language.pieces import (
     size,
 )
 from domain.thrones.rules.armies import complies
-from domain.thrones.rules.options import subsets
+from domain.thrones.rules.choices import subsets
 
 
 class Destination(msgspec.Struct, frozen=True, omit_defaults=True):

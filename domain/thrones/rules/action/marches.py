@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
+from msgspec.structs import replace
+
+from domain.kernel.decision import Options
 from domain.kernel.procedure import Do, Done, Next, Procedure, Wait
+from domain.kernel.refusal import Refusal
 from domain.thrones.language import facts as f
 from domain.thrones.language.answers import MarchOrder, NeutralSupport, NeutralSupportRequest
 from domain.thrones.language.pieces import LAND_UNITS, AreaId, HouseId, is_routed, size
@@ -12,11 +17,29 @@ from domain.thrones.language.state import March
 from domain.thrones.rules.action.march_options import Destination, Marches, Origin
 from domain.thrones.rules.action.reach import reach
 from domain.thrones.rules.action.turns import next_turn
+from domain.thrones.rules.choices import YesNo
 from domain.thrones.rules.combat.strength import base_value, footmen_do_not_support, support_lines, total, unit_lines
 from domain.thrones.rules.combat.support import eligible_orders
 from domain.thrones.rules.control import Consequences
 from domain.thrones.rules.game import Game, decision
-from domain.thrones.rules.options import Requests, YesNo
+
+
+class Requests(Options[NeutralSupportRequest], frozen=True, tag="requests"):
+    """March orders and neutral forces that support can be asked for (2E-NEU-6); neither means do not ask."""
+
+    targets: dict[AreaId, tuple[AreaId, ...]]
+
+    def check(self, answer: NeutralSupportRequest) -> None:
+        if answer.area is None and answer.target is None:
+            return
+        if answer.area is None or answer.target not in self.targets.get(answer.area, ()):
+            raise Refusal("cannot-ask-for-that", ("2E-NEU-6",), targets=self.targets)
+
+    def every(self, template: NeutralSupportRequest) -> Iterator[NeutralSupportRequest]:
+        yield replace(template, area=None, target=None)
+        for area in sorted(self.targets):
+            for target in self.targets[area]:
+                yield replace(template, area=area, target=target)
 
 
 def contested_by(game: Game, house: HouseId, area: AreaId) -> HouseId | None:

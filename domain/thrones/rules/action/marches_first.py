@@ -10,11 +10,11 @@ from domain.thrones.language.answers import MarchOrder, NeutralSupport
 from domain.thrones.language.pieces import AreaId, HouseId, Units, minus
 from domain.thrones.language.state import March
 from domain.thrones.rules.action.marches import MarchOrders, lines_against_neutral, march_options, neutral_strength
+from domain.thrones.rules.choices import YesNo
 from domain.thrones.rules.combat.strength import total
 from domain.thrones.rules.combat.support import eligible_orders
 from domain.thrones.rules.control import Consequences
 from domain.thrones.rules.game import Game, decision
-from domain.thrones.rules.options import YesNo
 from domain.thrones.rules.westeros.supply import Reconcile
 
 

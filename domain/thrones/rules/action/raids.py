@@ -2,18 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import ClassVar
 
+from msgspec.structs import replace
+
+from domain.kernel.decision import Options
 from domain.kernel.procedure import Done, Next, Procedure, Wait
+from domain.kernel.refusal import Refusal
 from domain.thrones.language import facts as f
 from domain.thrones.language.answers import Raid
 from domain.thrones.language.pieces import AreaId, HouseId
 from domain.thrones.rules.action.turns import next_turn
 from domain.thrones.rules.game import Game, decision
-from domain.thrones.rules.options import DoubleRaidChoices, RaidChoices
 
 PLAIN_TARGETS = ("support", "raid", "consolidate")
+
+
+class RaidChoices(Options[Raid], frozen=True, tag="raids"):
+    """Raid orders and the legal targets of each; no target is always legal (2E-RAID-6)."""
+
+    orders: dict[AreaId, tuple[AreaId, ...]]
+    barred: dict[AreaId, dict[AreaId, tuple[str, ...]]] = {}
+
+    def check(self, answer: Raid) -> None:
+        if answer.area not in self.orders:
+            raise Refusal("no-raid-order-there", ("2E-RAID-1",), area=answer.area, areas=sorted(self.orders))
+        if answer.target is not None and answer.target not in self.orders[answer.area]:
+            rules = self.barred.get(answer.area, {}).get(answer.target, ("2E-RAID-2", "2E-RAID-5"))
+            raise Refusal("cannot-be-raided", rules, target=answer.target, targets=list(self.orders[answer.area]))
+        if answer.second is not None and not self.takes_two(answer.area):
+            raise Refusal("one-target-only", ("2E-RAID-1",), area=answer.area)
+
+    def takes_two(self, area: AreaId) -> bool:
+        """Whether the order of an area may hit two targets in one go."""
+        return False
+
+    def every(self, template: Raid) -> Iterator[Raid]:
+        for area in sorted(self.orders):
+            for target in (*self.orders[area], None):
+                yield replace(template, area=area, target=target)
+
+
+class DoubleRaidChoices(RaidChoices, frozen=True, tag="double-raids"):
+    """As raids; the orders in ``double`` may take two targets in one go (1E-RAID-2)."""
+
+    double: tuple[AreaId, ...] = ()
+
+    def takes_two(self, area: AreaId) -> bool:
+        return area in self.double
+
+    def check(self, answer: Raid) -> None:
+        super().check(answer)
+        if answer.second is None:
+            return
+        if answer.target is None or answer.second == answer.target:
+            raise Refusal("two-different-targets", ("1E-RAID-2",), target=answer.target, second=answer.second)
+        super().check(replace(answer, target=answer.second, second=None))
+
+    def every(self, template: Raid) -> Iterator[Raid]:
+        for answer in super().every(replace(template, second=None)):
+            yield answer
+            if answer.area in self.double and answer.target is not None:
+                for second in self.orders[answer.area]:
+                    if second > answer.target:
+                        yield replace(answer, second=second)
 
 
 def reached(game: Game, area: AreaId) -> tuple[AreaId, ...]:

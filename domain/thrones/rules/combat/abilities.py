@@ -7,6 +7,7 @@ from domain.thrones.language import facts as f
 from domain.thrones.language.answers import CardAbility
 from domain.thrones.language.pieces import CardId, HouseId
 from domain.thrones.language.state import Combat
+from domain.thrones.rules.choices import Words
 from domain.thrones.rules.combat.cards.vocabulary import (
     Applies,
     Asks,
@@ -19,7 +20,6 @@ from domain.thrones.rules.combat.cards.vocabulary import (
     timed,
 )
 from domain.thrones.rules.game import Game, decision
-from domain.thrones.rules.options import Words
 
 RULE_OF_TIMING: dict[Timing, str] = {
     "cancel": "2E-HC-3",

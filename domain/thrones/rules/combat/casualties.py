@@ -7,10 +7,10 @@ from domain.thrones.language import answers as c
 from domain.thrones.language import facts as f
 from domain.thrones.language.pieces import HouseId, Units, is_routed, size
 from domain.thrones.language.state import Combat
+from domain.thrones.rules.choices import SomeUnits, subsets
 from domain.thrones.rules.combat.cards.vocabulary import destroy_participating, is_spared_casualties, participating
 from domain.thrones.rules.combat.strength import icon_lines
 from domain.thrones.rules.game import Game, decision
-from domain.thrones.rules.options import SomeUnits, subsets
 
 
 def default_units(units: Units, count: int) -> Units:

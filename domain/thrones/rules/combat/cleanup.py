@@ -6,6 +6,7 @@ from domain.kernel.procedure import Do, Done, Next, Procedure, Wait
 from domain.thrones.language import facts as f
 from domain.thrones.language.answers import RetreatLosses
 from domain.thrones.language.pieces import CardId, HouseId, size
+from domain.thrones.rules.choices import SomeUnits
 from domain.thrones.rules.combat.abilities import Abilities
 from domain.thrones.rules.combat.cards.vocabulary import noted
 from domain.thrones.rules.combat.casualties import default_units
@@ -13,7 +14,6 @@ from domain.thrones.rules.combat.hands import refill
 from domain.thrones.rules.combat.retreat import returning_loss
 from domain.thrones.rules.control import Consequences
 from domain.thrones.rules.game import Game, decision
-from domain.thrones.rules.options import SomeUnits
 
 
 def remove_stray_orders(game: Game) -> None:

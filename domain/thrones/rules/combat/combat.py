@@ -9,6 +9,7 @@ from domain.kernel.procedure import Collect, Do, Done, Next, Procedure, Wait
 from domain.thrones.language import facts as f
 from domain.thrones.language.answers import BladeRedraw, BladeStrength, HouseCardChoice
 from domain.thrones.language.pieces import BLADE, AreaId, HouseId, is_routed
+from domain.thrones.rules.choices import Words
 from domain.thrones.rules.combat.abilities import Abilities
 from domain.thrones.rules.combat.cards.vocabulary import noted
 from domain.thrones.rules.combat.casualties import Casualties
@@ -17,7 +18,6 @@ from domain.thrones.rules.combat.retreat import Retreat
 from domain.thrones.rules.combat.strength import count, icon_lines, initial_lines
 from domain.thrones.rules.combat.support import CallForSupport
 from domain.thrones.rules.game import Game, decision
-from domain.thrones.rules.options import Words
 
 
 def by_fiefdoms(game: Game, house: HouseId) -> int:

@@ -8,10 +8,10 @@ from domain.thrones.language.answers import RetreatArea, RetreatLosses
 from domain.thrones.language.pieces import AreaId, HouseId, Units, is_routed, size
 from domain.thrones.rules.action.reach import reach
 from domain.thrones.rules.armies import least_loss
+from domain.thrones.rules.choices import SomeUnits, Words
 from domain.thrones.rules.combat.cards.vocabulary import destroy_participating, noted, participating
 from domain.thrones.rules.combat.casualties import default_units
 from domain.thrones.rules.game import Game, decision
-from domain.thrones.rules.options import SomeUnits, Words
 
 LEAVE = "leave"
 """Robb Stark's owner may leave the choice of the area to the loser (2E-DP-38)."""

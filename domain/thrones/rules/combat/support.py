@@ -9,8 +9,8 @@ from domain.thrones.language import facts as f
 from domain.thrones.language.answers import AcceptSupport, Support, Supported
 from domain.thrones.language.pieces import AreaId, HouseId
 from domain.thrones.language.state import Combat, Side
+from domain.thrones.rules.choices import PerOrder, YesNo
 from domain.thrones.rules.game import Game, decision
-from domain.thrones.rules.options import PerOrder, YesNo
 
 
 def eligible_orders(game: Game, target: AreaId) -> dict[HouseId, tuple[AreaId, ...]]:

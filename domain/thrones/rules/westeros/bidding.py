@@ -2,16 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import permutations, product
 from typing import Any, ClassVar
 
-from domain.kernel.decision import Decision
+from msgspec.structs import replace
+
+from domain.kernel.decision import Decision, Options, Pick
 from domain.kernel.procedure import Collect, Done, Next, Procedure, Wait
+from domain.kernel.refusal import Refusal
 from domain.thrones.language import facts as f
 from domain.thrones.language.answers import InfluenceBid, InfluenceTie
-from domain.thrones.language.pieces import THRONE, TRACKS, HouseId
+from domain.thrones.language.pieces import MOST_AREAS, THRONE, TRACKS, HouseId
+from domain.thrones.rules.choices import Amount, shuffle
 from domain.thrones.rules.game import Game, decision
-from domain.thrones.rules.options import Amount, Groups
+
+
+class Groups(Options[InfluenceTie], frozen=True, tag="groups"):
+    """Every order of the Houses inside each group of equal bids (2E-COK-4)."""
+
+    groups: tuple[tuple[HouseId, ...], ...]
+
+    def check(self, answer: InfluenceTie) -> None:
+        if not self._are_tied(answer.groups):
+            raise Refusal("not-the-tied-groups", ("2E-COK-4",), groups=[list(group) for group in self.groups])
+
+    def _are_tied(self, groups: tuple[tuple[HouseId, ...], ...]) -> bool:
+        return list(map(len, groups[:MOST_AREAS])) == list(map(len, self.groups)) and all(
+            sorted(one) == sorted(other) for one, other in zip(groups, self.groups, strict=True)
+        )
+
+    def sample(self, template: InfluenceTie, pick: Pick) -> InfluenceTie:
+        return replace(template, groups=tuple(tuple(shuffle(list(group), pick)) for group in self.groups))
+
+    def every(self, template: InfluenceTie) -> Iterator[InfluenceTie]:
+        for groups in product(*(permutations(group) for group in self.groups)):
+            yield replace(template, groups=groups)
 
 
 def equal_bids(bids: dict[HouseId, int], order: Iterable[HouseId]) -> tuple[tuple[HouseId, ...], ...]:

@@ -6,8 +6,8 @@ from domain.kernel.procedure import Do, Done, Next, Procedure, Wait
 from domain.thrones.language import answers as c
 from domain.thrones.language import facts as f
 from domain.thrones.language.pieces import BLADE, FOOTMEN_IN_SUPPORT, RAVEN, THRONE, CardId
+from domain.thrones.rules.choices import Words
 from domain.thrones.rules.game import Game, decision
-from domain.thrones.rules.options import Words
 from domain.thrones.rules.westeros.bidding import ClashOfKings
 from domain.thrones.rules.westeros.income import game_of_thrones_income
 from domain.thrones.rules.westeros.mustering import Mustering

@@ -2,15 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import ClassVar
 
+from msgspec.structs import replace
+
+from domain.kernel.decision import Options, Pick
 from domain.kernel.procedure import Do, Done, Next, Procedure, Wait
+from domain.kernel.refusal import Refusal
 from domain.thrones.language import facts as f
 from domain.thrones.language.answers import Chosen, ReconcileSupply
 from domain.thrones.language.pieces import AreaId, HouseId, Unit, Units, each, size
-from domain.thrones.rules.armies import armies, complies
+from domain.thrones.rules.armies import armies, complies, minimal_reductions
+from domain.thrones.rules.choices import gathered, is_part, shuffle, singles, subsets
 from domain.thrones.rules.game import Game, decision
-from domain.thrones.rules.options import MinimalLosses, gathered
+
+
+class MinimalLosses(Options[ReconcileSupply], frozen=True, tag="minimal-losses"):
+    """Every minimal set of units after whose destruction the House complies with its limit (2E-SUP-6)."""
+
+    forces: Chosen
+    limit: tuple[int, ...]
+
+    def _sizes(self, lost: Mapping[AreaId, Units]) -> dict[AreaId, int]:
+        return {area: size(units) - size(lost.get(area, {})) for area, units in self.forces.items()}
+
+    def check(self, answer: ReconcileSupply) -> None:
+        if not is_part(answer.units, self.forces):
+            raise Refusal("units-not-there", ("2E-SUP-5",), units=answer.units, available=self.forces)
+        sizes = self._sizes(answer.units)
+        if not complies(sizes.values(), self.limit):
+            raise Refusal("still-over-supply", ("2E-SUP-2", "2E-SUP-5"), limit=list(self.limit))
+        for area in sorted(answer.units):
+            if area not in sizes:
+                raise Refusal("units-not-there", ("2E-SUP-5",), units=answer.units, available=self.forces)
+            if complies({**sizes, area: sizes[area] + 1}.values(), self.limit):
+                raise Refusal("more-than-needed", ("2E-SUP-6",), area=area, limit=list(self.limit))
+
+    def sample(self, template: ReconcileSupply, pick: Pick) -> ReconcileSupply:
+        lost: list[tuple[AreaId, Unit]] = []
+        left = singles({area: units for area, units in self.forces.items() if size(units) > 1})
+        while not complies(self._sizes(gathered(lost)).values(), self.limit):
+            lost.append(left.pop(pick(len(left))))
+        for unit in shuffle(lost, pick):
+            fewer = list(lost)
+            fewer.remove(unit)
+            if complies(self._sizes(gathered(fewer)).values(), self.limit):
+                lost = fewer
+        return replace(template, units=gathered(lost))
+
+    def every(self, template: ReconcileSupply) -> Iterator[ReconcileSupply]:
+        areas = sorted(area for area, units in self.forces.items() if size(units) > 1)
+        sizes = [size(self.forces[area]) for area in areas]
+        for reduction in minimal_reductions(sizes, self.limit):
+            choices = [list(subsets(self.forces[area], n)) for area, n in zip(areas, reduction, strict=True)]
+            for taken in product(*choices):
+                units = {area: units for area, units in zip(areas, taken, strict=True) if units}
+                yield replace(template, units=units)
 
 
 def is_over_limit(game: Game, house: HouseId) -> bool:

@@ -12,9 +12,9 @@ from domain.kernel.refusal import Refusal
 from domain.thrones.language import answers as c
 from domain.thrones.language import facts as f
 from domain.thrones.language.pieces import UNITS, AreaId, HouseId, Unit, unit_type
+from domain.thrones.rules.choices import Words, gathered, is_part, shuffle, singles
 from domain.thrones.rules.control import Consequences
 from domain.thrones.rules.game import Game, decision
-from domain.thrones.rules.options import Words, gathered, is_part, shuffle, singles
 from domain.thrones.rules.wildlings.attack import Attack, threat_after
 
 DEBT = 2

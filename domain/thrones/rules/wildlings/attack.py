@@ -9,9 +9,9 @@ from domain.kernel.procedure import Collect, Do, Done, Next, Procedure, Wait
 from domain.thrones.language import facts as f
 from domain.thrones.language.answers import WildlingBid, WildlingTie
 from domain.thrones.language.pieces import THRONE, HouseId
+from domain.thrones.rules.choices import Amount, Words
 from domain.thrones.rules.control import Consequences
 from domain.thrones.rules.game import Game, decision
-from domain.thrones.rules.options import Amount, Words
 
 Winner = Literal["nights-watch", "wildlings"]
 PREEMPTIVE_STRENGTH = 6

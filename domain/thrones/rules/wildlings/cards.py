@@ -5,52 +5,14 @@ from __future__ import annotations
 from domain.kernel.procedure import Do, Next, Wait
 from domain.thrones.language import answers as c
 from domain.thrones.language import facts as f
-from domain.thrones.language.pieces import THRONE, TRACKS, UNITS, AreaId, CardId, HouseId, Unit, Units, size
+from domain.thrones.language.pieces import THRONE, TRACKS, AreaId, CardId, HouseId, Unit, Units, size
+from domain.thrones.rules.choices import Words, chosen_subsets, gathered, singles, total
 from domain.thrones.rules.combat.hands import discard
 from domain.thrones.rules.game import Game, decision
-from domain.thrones.rules.options import (
-    Degrades,
-    UnitsAnywhere,
-    UnitsInOneArea,
-    Words,
-    chosen_subsets,
-    gathered,
-    singles,
-    total,
-)
 from domain.thrones.rules.westeros.mustering import MusterIn, can_muster
 from domain.thrones.rules.westeros.supply import Reconcile, set_supply
 from domain.thrones.rules.wildlings.attack import WildlingCardProcedure
-
-
-def in_default_order(pool: dict[AreaId, Units]) -> list[tuple[AreaId, Unit]]:
-    """Single units by canonical type order, then by area (2E-DP-41)."""
-    return sorted(singles(pool), key=lambda one: (UNITS.index(one[1]), one[0]))
-
-
-def lose_units(game: Game, house: HouseId, units: c.Chosen, *rules: str) -> None:
-    for area in sorted(units):
-        game.destroy(house, area, units[area], *rules, "2E-WLD-13", "2E-WLD-12")
-
-
-class DestroysUnits(WildlingCardProcedure, frozen=True):
-    """Shared by the cards that tell a House to destroy units anywhere (2E-DP-12)."""
-
-    def units_to_destroy(self, game: Game) -> int:
-        raise NotImplementedError  # every such card says how many
-
-    def destroy(self, game: Game) -> Next:
-        house = self.acting(game)
-        pool = game.state.forces_of(house)
-        number = min(self.units_to_destroy(game), total(pool))
-        answer = c.DestroyUnits(house=house, units=gathered(in_default_order(pool)[:number]))
-        rules = ("2E-DP-12", self.rule, "2E-WLD-13", "2E-GEN-18", "2E-DP-41")
-        options = UnitsAnywhere(pool, number, number, (self.rule, "2E-WLD-13"))
-        return Wait(decision(answer, options, *rules), then="destroyed")
-
-    def destroyed(self, game: Game, answer: c.DestroyUnits) -> Next:
-        lose_units(game, answer.house, answer.units, self.rule)
-        return self.after(answer.house)
+from domain.thrones.rules.wildlings.losses import Degrades, DestroysUnits, UnitsAnywhere, UnitsInOneArea, lose_units
 
 
 class SilenceAtTheWall(WildlingCardProcedure, frozen=True, tag=True):

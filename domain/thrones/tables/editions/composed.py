@@ -28,7 +28,7 @@ from domain.thrones.rules.combat.combat import Combat, by_fiefdoms
 from domain.thrones.rules.combat.retreat import Retreat
 from domain.thrones.rules.combat.support import CallForSupport
 from domain.thrones.rules.control import Consequences
-from domain.thrones.rules.planning import PlanningPhase
+from domain.thrones.rules.planning.phase import PlanningPhase
 from domain.thrones.rules.setup import Play, Setup
 from domain.thrones.rules.victory import by_errata, by_first_edition, by_print
 from domain.thrones.rules.westeros import cards as westeros_cards

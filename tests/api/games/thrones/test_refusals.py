@@ -12,7 +12,7 @@ from api.games.thrones.refusals import SENTENCES, explain
 from api.games.thrones.sentences import Prose
 from domain.kernel.refusal import Refusal
 from domain.thrones.language.answers import MarchOrder, Move, Raven
-from domain.thrones.rules.options import Replacements
+from domain.thrones.rules.planning.raven import Replacements
 from domain.thrones.ruleset import THRONES
 from domain.thrones.tables.editions.second import SECOND_EDITION
 

@@ -12,8 +12,9 @@ from api.games.thrones.logs import records as r
 from domain.thrones.language import answers as c
 from domain.thrones.language import facts as f
 from domain.thrones.language.pieces import TRACKS
+from domain.thrones.rules.choices import Words
 from domain.thrones.rules.game import decision
-from domain.thrones.rules.options import UnitsAnywhere, Words
+from domain.thrones.rules.wildlings.losses import UnitsAnywhere
 from domain.thrones.tables.charter import AS_PRINTED
 from domain.thrones.tables.editions.composed import compose
 from tests.api.games.thrones.following.test_importer import entry, planning

@@ -1,0 +1,1 @@
+"""The planning phase (section 12)."""

@@ -54,6 +54,21 @@ def queue_of(engine: str) -> str:
     return f"{QUEUE}:{engine}"
 
 
+NOTHING = "none"
+"""The kind of a key that is not there, as the server calls it."""
+
+
+def keys_of(queue: Queue) -> dict[str, str]:
+    """What RQ keeps under names that are known before, for all queues and for this one, with the kind of each.
+
+    A word that suspends all workers is none of ours: whoever wants them to rest ends them.
+    """
+    of_all = {"rq:queues": "set", "rq:workers": "set", "rq:suspended": NOTHING}
+    own = {queue.key: "list", f"{queue.key}:intermediate": "list", f"rq:workers:{queue.name}": "set"}
+    registries = ("canceled", "deferred", "failed", "finished", "ready", "scheduled", "wip")
+    return {**of_all, **own, **{f"rq:{one}:{queue.name}": "zset" for one in registries}}
+
+
 def make_bell(queue_client: Any, *, bells: int = 1, watch_seconds: float = 10.0, engine: str = "") -> Bell:
     """A bell whose sessions are jobs of RQ. For whoever submits, and for workers; of the usual engine without one."""
     engine = engine or engine_of(judges())

@@ -23,15 +23,17 @@ _BEAT = (
     + """
 redis.call('ZADD', KEYS[1], now, ARGV[1])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - tonumber(ARGV[2]))
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '(' .. now, '+inf')
 return 1
 """
 )
 
+# Nobody gives signs of life ahead of time: what does was written by somebody else, or before the clock was set back.
 _FEEL = (
     _NOW
     + """
 local found = {}
-for _, worker in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
+for _, worker in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now)) do
   table.insert(found, now - tonumber(redis.call('ZSCORE', KEYS[1], worker)))
 end
 return found

@@ -51,8 +51,12 @@ def tidy(here: jobs.Office) -> tuple[str, ...]:
 
     That server may forget everything: the durable store lists what waits, and a sweep rings for it again.
     """
-    kinds = {pulse.KEY: "zset", figures.KEY: "hash", here.queue.key: "list", **here.bell.lists}
-    wrong = [key for key, kind in kinds.items() if here.queue_client.type(key).decode() not in (kind, "none")]
+    kinds = {pulse.KEY: "zset", figures.KEY: "hash", **jobs.keys_of(here.queue), **here.bell.lists}
+    with here.queue_client.pipeline(transaction=False) as asked:
+        for key in kinds:
+            asked.type(key)
+        found = [kind.decode() for kind in asked.execute()]
+    wrong = [key for key, kind in zip(kinds, found, strict=True) if kind not in (kinds[key], jobs.NOTHING)]
     for key in wrong:
         here.queue_client.delete(key)
     return (*wrong, *here.bell.drop_endless_watches())

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
+from redis.exceptions import ResponseError
 
 from api.metrics import _labelled
+from events.connecting import connect
 from events.embedded import Embedded
 from events.store import Store
 from tests import toy
@@ -33,6 +37,8 @@ KINDS: dict[str, Junk] = {
 
 JOB_ID = 36
 """RQ names a job by a UUID as text."""
+
+JUNK_JOB = "12345678-1234-1234-1234-123456789012"
 
 BELL_KEYS = ("rookery:bell:{toy/1:0}", "rookery:watch:{toy/1:0}")
 
@@ -56,6 +62,12 @@ def office(embedded: Embedded, real_store: Store) -> Iterator[jobs.Office]:  # n
 
 def _keys(office: jobs.Office) -> tuple[str, ...]:
     return (pulse.KEY, figures.KEY, office.queue.key, *BELL_KEYS)
+
+
+def _keys_of_rq(office: jobs.Office) -> tuple[str, ...]:
+    """What RQ keeps under names that are known before; the last ones it goes on without."""
+    harmless = ("rq:groups", "rq:rl-keys", "rq:clean_groups", f"rq:clean_registries:{office.queue.name}")
+    return (*jobs.keys_of(office.queue), *harmless)
 
 
 def test_these_are_the_keys_that_a_worker_writes(office: jobs.Office) -> None:
@@ -93,12 +105,64 @@ def test_a_sweep_goes_on_over_junk(office: jobs.Office, place: int, kind: str) -
     assert _labelled("rookery_rulings", "x", ("cause", "verdict"), figures.by_words(found, "rulings")).samples
 
 
+def test_a_sign_of_life_from_the_future_is_none(office: jobs.Office) -> None:
+    office.queue_client.zadd(pulse.KEY, {"junk": 1e300, "later": time.time() * 1000 + 3_600_000})
+    assert pulse.feel(office.queue_client).living(60) == 0
+    pulse.beat(office.queue_client, "a worker")
+    assert pulse.feel(office.queue_client).living(60) == 1
+    assert office.queue_client.zrange(pulse.KEY, 0, -1) == [b"a worker"]
+
+
 @pytest.mark.server
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_worker_process_rules_with_junk_under_every_key(office: jobs.Office, real_store: Store, kind: str) -> None:  # noqa: F811
     submit(real_store, toy.Bid(by="red", coins=1), "seat-1")
-    for key in _keys(office):
+    for key in {*_keys(office), *_keys_of_rq(office)}:
         KINDS[kind](office.queue_client, key)
+    with worker(office):
+        assert real_store.await_version("toy-1", 2, 60.0)
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("kind", KINDS)
+def test_junk_that_comes_while_a_worker_works_is_dropped(office: jobs.Office, real_store: Store, kind: str) -> None:  # noqa: F811
+    """Also a job that is none: its number stands in the queue, and something else where it should be."""
+    with worker(office):
+        submit(real_store, toy.Bid(by="red", coins=1), "seat-1")
+        assert real_store.await_version("toy-1", 2, 60.0)
+        KINDS[kind](office.queue_client, f"rq:job:{JUNK_JOB}")
+        for key in {*_keys(office), *_keys_of_rq(office)}:
+            office.queue_client.delete(key)
+            KINDS[kind](office.queue_client, key)
+        with suppress(ResponseError):  # the queue itself is of another kind
+            office.queue_client.rpush(office.queue.key, JUNK_JOB)
+        submit(real_store, toy.Bid(by="green", coins=1), "seat-2")
+        assert real_store.await_version("toy-1", 3, 60.0)
+
+
+@pytest.mark.server
+def test_these_are_the_names_that_a_worker_process_uses(office: jobs.Office, real_store: Store) -> None:  # noqa: F811
+    """All that it says to the queue's server, but names that are made anew for each worker and job."""
+    submit(real_store, toy.Bid(by="red", coins=1), "seat-1")
+    said: set[str] = set()
+    listener = connect(office.settings.queue_url)
+    with listener.monitor() as heard:
+        with worker(office):
+            assert real_store.await_version("toy-1", 2, 60.0)
+        office.queue_client.echo("the end")
+        for one in heard.listen():
+            if one["command"] == "ECHO the end":
+                break
+            said |= {word for word in one["command"].split() if word.startswith(("rq:", "rookery:"))}
+    listener.close()
+    named = {word for word in said if not re.search(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}", word)}
+    assert named - {office.queue.name} <= {*_keys(office), *_keys_of_rq(office)}
+    assert len(named) > 12
+
+
+@contextmanager
+def worker(office: jobs.Office) -> Iterator[None]:
+    """A worker's process, which ends in order when it is told to."""
     process = subprocess.Popen(
         [sys.executable, "-m", "worker.run"],
         env=office.settings.environment() | {"PATH": "/usr/bin:/bin", "ROOKERY_LOG": "error"},
@@ -106,7 +170,7 @@ def test_a_worker_process_rules_with_junk_under_every_key(office: jobs.Office, r
         stderr=subprocess.PIPE,
     )
     try:
-        assert real_store.await_version("toy-1", 2, 60.0)
+        yield
         assert process.poll() is None
     finally:
         process.terminate()

@@ -8,37 +8,24 @@ missed deadlines, and a mistake that can be switched on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Union
 
 import msgspec
 
-from domain.kernel import chance
+from domain.kernel import chance, position
 from domain.kernel.agreed import Arbitration
 from domain.kernel.arbiter import Footprint, Past
 from domain.kernel.commands import Command, PassDeadline
 from domain.kernel.decision import Answer, Decision, Options
-from domain.kernel.docket import DOCKET_FACTS, AnswerVoided, Docket, GameNamed, SharesWanted, evolve_docket
-from domain.kernel.facts import (
-    NOBODY,
-    Answered,
-    AnswerSealed,
-    AnswersOpened,
-    AnswerTaken,
-    Awaiting,
-    DraftKept,
-    Fact,
-    Frame,
-    SeedCommitted,
-    SeedOpened,
-    SeedSealed,
-)
+from domain.kernel.docket import Docket, SharedSeedAwaited, SharesWanted
+from domain.kernel.facts import NOBODY, Answered, AnswerSealed, Awaited, DraftKept, Fact, Frame, SeedOpened
 from domain.kernel.game import COMMANDS, BoardGame, Table
 from domain.kernel.procedure import Collect, Do, Done, Next, Procedure, Wait
 from domain.kernel.refusal import Refusal
 from domain.kernel.rewinding import encode_options
 from domain.kernel.ruleset import Citations, Game, Ruling, begin, open_decisions, open_question
-from domain.kernel.shared import SharedSeed, Stage
+from domain.kernel.shared import SharedSeed
 
 PLAYERS = ("blue", "green", "red")
 CARDS = tuple(f"card-{number:02}" for number in range(1, 13))
@@ -179,52 +166,31 @@ class GameOver(Fact, frozen=True, tag=True):
     winner: str
 
 
-class ToyState(msgspec.Struct, frozen=True, kw_only=True):
-    charter: ToyCharter = ToyCharter()
-    round: int = 0
+class ToyHidden(msgspec.Struct, frozen=True, kw_only=True):
     seed: str = ""
     former: tuple[str, ...] = ()
-    commitment: str = ""
     deck: tuple[str, ...] = ()
-    coins: dict[str, int] = {}
-    hands: dict[str, tuple[str, ...]] = {}
     looked: dict[str, str] = {}
-    frames: tuple[Frame, ...] = ()
-    question: int = 0
     answers: dict[str, Bid] = {}
     drafts: dict[str, Bid] = {}
+    stated: dict[str, tuple[tuple[str, ...], ...]] = {}
+
+
+class ToyState(position.BoardState, frozen=True, kw_only=True):
+    charter: ToyCharter = ToyCharter()
+    round: int = 0
+    coins: dict[str, int] = {}
+    hands: dict[str, tuple[str, ...]] = {}
     winner: str = ""
     docket: Docket = Docket()
-
-    @property
-    def seats(self) -> dict[str, str]:
-        return self.charter.seats
-
-    @property
-    def seeds(self) -> tuple[str, ...]:
-        return (*self.former, self.seed)
+    frames: tuple[Frame, ...] = ()
+    question: int = 0
+    awaited: tuple[Awaited, ...] = ()
+    hidden: ToyHidden = ToyHidden()
 
     @property
     def is_over(self) -> bool:
         return bool(self.winner)
-
-    @property
-    def shared_stage(self) -> Stage | None:
-        if self.charter.shared_seed is None:
-            return None
-        return "open" if self.docket.shared == "open" else "ended" if self.is_over else "playing"
-
-
-class ToyHidden(msgspec.Struct, frozen=True, kw_only=True):
-    seed: str
-    deck: tuple[str, ...]
-    looked: dict[str, str]
-    answers: dict[str, Bid]
-    drafts: dict[str, Bid] = {}
-    former: tuple[str, ...] = ()
-
-
-HIDDEN = ToyHidden.__struct_fields__
 
 
 class PositionStated(Fact, frozen=True, tag=True):
@@ -240,12 +206,6 @@ class HiddenStated(Fact, frozen=True, tag=True):
         return NOBODY
 
 
-OWN_FACTS: tuple[Any, ...] = (
-    *(Answered[Keep], AnswerSealed[Bid], DraftKept[Bid], AnswerTaken, AnswersOpened, Awaiting),
-    *(SeedSealed, SeedCommitted, SeedOpened, TableGathered, GameBegun, DeckShuffled, RoundBegun, CardLookedAt),
-    *(CoinsChanged, CardTaken, GameOver, PositionStated, HiddenStated, GameNamed),
-)
-ToyFact: Any = Union[(*OWN_FACTS, *DOCKET_FACTS)]  # built from a list
 STATABLE: Any = CoinsChanged | CardTaken
 
 
@@ -254,18 +214,20 @@ class Rounds(Procedure, frozen=True, kw_only=True, tag="rounds"):
 
     def begin(self, game: Game[ToyState]) -> Next:
         state = game.state
-        if state.round == state.charter.rounds or not state.deck:
+        if state.round == state.charter.rounds or not state.hidden.deck:
             return self.at("count")
         game.emit(RoundBegun(round=state.round + 1), "TOY-ROUND-1")
         for player in PLAYERS:
             game.emit(CoinsChanged(player=player, by=COINS_A_ROUND), "TOY-ROUND-2")
         looker = PLAYERS[state.round % len(PLAYERS)]
-        game.emit(CardLookedAt(player=looker, card=state.deck[0]), "TOY-LOOK-1")
+        game.emit(CardLookedAt(player=looker, card=state.hidden.deck[0]), "TOY-LOOK-1")
         return Do(Auction(), self)
 
     def count(self, game: Game[ToyState]) -> Next:
         best = max(PLAYERS, key=lambda player: (len(game.state.hands.get(player, ())), player))
-        game.emit(SeedOpened(seed=game.state.seed), "TOY-END-2")
+        shared = game.state.charter.shared_seed
+        seed = SeedOpened(seed=game.state.hidden.seed) if shared is None else SharedSeedAwaited(shared=shared.id)
+        game.emit(seed, "TOY-END-2")
         game.emit(GameOver(winner=best), "TOY-END-1")
         return Done()
 
@@ -290,7 +252,7 @@ class Auction(Procedure, frozen=True, kw_only=True, tag="auction"):
         return Wait(decision, then="kept")
 
     def kept(self, game: Game[ToyState], answer: Keep) -> Next:
-        card = game.state.deck[0]
+        card = game.state.hidden.deck[0]
         game.emit(CardTaken(player=answer.by if answer.keep else None, card=card), "TOY-KEEP-2")
         return Done()
 
@@ -306,49 +268,31 @@ def _bid_decision(state: ToyState, player: str) -> Decision[Bid]:
     )
 
 
-def _evolve(state: ToyState, fact: Any) -> ToyState:
-    change = msgspec.structs.replace
-    match fact:
-        case GameBegun():
-            return change(state, charter=fact.charter, coins=dict.fromkeys(PLAYERS, 0))
-        case SeedSealed():
-            return change(state, seed=fact.seed, former=state.seeds if state.seed else state.former)
-        case SeedCommitted():
-            return change(state, commitment=fact.commitment)
-        case DeckShuffled():
-            return change(state, deck=fact.cards)
-        case RoundBegun():
-            return change(state, round=fact.round)
-        case CardLookedAt():
-            return change(state, looked={**state.looked, fact.player: fact.card})
-        case CoinsChanged():
-            return change(state, coins={**state.coins, fact.player: state.coins[fact.player] + fact.by})
-        case CardTaken():
-            hands = state.hands
-            if fact.player is not None:
-                hands = {**hands, fact.player: (*hands.get(fact.player, ()), fact.card)}
-            return change(state, deck=state.deck[1:], hands=hands)
-        case GameOver():
-            return change(state, winner=fact.winner)
-        case AnswerSealed():
-            return change(state, answers={**state.answers, fact.player: fact.answer})
-        case DraftKept():
-            return change(state, drafts={**state.drafts, fact.player: fact.answer})
-        case AnswersOpened():
-            return change(state, answers={}, drafts={})
-        case AnswerVoided():
-            kept = {player: one for player, one in state.answers.items() if player != fact.player}
-            return change(state, answers=kept)
-        case Awaiting():
-            return change(state, frames=fact.frames, question=fact.question)
-        case PositionStated():
-            return change(fact.position, docket=state.docket, **{one: getattr(state, one) for one in HIDDEN})
-        case HiddenStated():
-            return change(state, **{one: getattr(fact.hidden, one) for one in HIDDEN})
-        case Answered() | AnswerTaken() | TableGathered() | GameNamed() | SeedOpened():
-            return state
-    assert isinstance(fact, DOCKET_FACTS), f"a toy knows no {type(fact).__name__}"
-    return change(state, docket=evolve_docket(state.docket, fact))
+change = msgspec.structs.replace
+
+
+def _card_taken(state: ToyState, fact: CardTaken) -> ToyState:
+    hands = state.hands
+    if fact.player is not None:
+        hands = {**hands, fact.player: (*hands.get(fact.player, ()), fact.card)}
+    taken: ToyState = position.with_hidden(change(state, hands=hands), deck=state.hidden.deck[1:])
+    return taken
+
+
+EVOLVERS: dict[type[Fact], Callable[[ToyState, Any], ToyState]] = {
+    **position.EVOLVERS,
+    TableGathered: position.nothing,
+    GameBegun: lambda s, x: change(s, charter=x.charter, coins=dict.fromkeys(PLAYERS, 0)),
+    PositionStated: lambda s, x: change(x.position, docket=s.docket, hidden=s.hidden),
+    HiddenStated: lambda s, x: change(s, hidden=x.hidden),
+    DeckShuffled: lambda s, x: position.with_hidden(s, deck=x.cards),
+    RoundBegun: lambda s, x: change(s, round=x.round),
+    CardLookedAt: lambda s, x: position.with_hidden(s, looked={**s.hidden.looked, x.player: x.card}),
+    CoinsChanged: lambda s, x: change(s, coins={**s.coins, x.player: s.coins[x.player] + x.by}),
+    CardTaken: _card_taken,
+    GameOver: lambda s, x: change(s, winner=x.winner),
+}
+TYPED: dict[Any, Any] = {Answered: Answered[Keep], AnswerSealed: AnswerSealed[Bid], DraftKept: DraftKept[Bid]}
 
 
 class ToyTable(Table[ToyState]):
@@ -368,15 +312,15 @@ class ToyTable(Table[ToyState]):
         return {"rounds": Rounds, "auction": Auction}
 
     def evolve(self, state: ToyState, fact: Fact) -> ToyState:
-        return _evolve(state, fact)
+        return EVOLVERS[type(fact)](state, fact)
 
     def game(self, state: ToyState) -> Game[ToyState]:
         return Game(self, state)
 
     def restated(self, state: ToyState, position: ToyState, reason: str) -> tuple[Fact, ...]:
         bare = msgspec.structs.replace(RULES.public(position), docket=Docket())
-        known = dict.fromkeys((*position.former, *state.seeds))
-        former = tuple(seed for seed in known if seed not in ("", position.seed))
+        known = dict.fromkeys((*position.hidden.former, *state.seeds))
+        former = tuple(seed for seed in known if seed not in ("", position.hidden.seed))
         hidden = msgspec.structs.replace(RULES.hidden(position), former=former)
         return PositionStated(position=bare, reason=reason), HiddenStated(hidden=hidden)
 
@@ -384,10 +328,10 @@ class ToyTable(Table[ToyState]):
         if seed in game.state.seeds:
             raise Refusal("seed-missing")
         game.seal_seed(seed)
-        game.emit(DeckShuffled(cards=chance.shuffled(seed, "deck", tuple(sorted(game.state.deck)))), "TOY-SEED")
+        game.emit(DeckShuffled(cards=chance.shuffled(seed, "deck", tuple(sorted(game.state.hidden.deck)))), "TOY-SEED")
 
     def must_redraw(self, state: ToyState, position: ToyState, opened: frozenset[str]) -> bool:
-        return position.seed in opened
+        return position.hidden.seed in opened
 
     def stated_fact(self, raw: dict[str, Any]) -> Fact:
         try:
@@ -403,7 +347,7 @@ class ToyTable(Table[ToyState]):
         return tuple(f"{player} owes coins" for player, coins in state.coins.items() if coins < 0)
 
     def replaced(self, before: ToyState, after: ToyState, now: ToyState) -> tuple[str, ...]:
-        changed = [one for one in ("coins", "hands", "deck") if getattr(before, one) != getattr(after, one)]
+        changed = [one for one in ("coins", "hands") if getattr(before, one) != getattr(after, one)]
         return tuple(one for one in changed if getattr(before, one) != getattr(now, one))
 
     def follows(self, game: Game[ToyState]) -> tuple[Procedure, ...]:
@@ -415,7 +359,7 @@ class ToyTable(Table[ToyState]):
             if (decision.player, decision.kind) == (answer.player, answer.kind):
                 if not (unseen and answer.secret):
                     decision.check(answer)
-                return Footprint(encode_options(decision.options), {"card": state.deck[:1]})
+                return Footprint(encode_options(decision.options), {"card": state.hidden.deck[:1]})
         raise Refusal("not-asked")
 
     def occasion(self, state: ToyState) -> int:
@@ -431,7 +375,7 @@ class ToyRules(BoardGame[ToyState]):
     name = "toy"
     version = "1"
     command_type: Any = ToyCommand
-    fact_type: Any = ToyFact
+    fact_type: Any = Union[tuple(TYPED.get(fact, fact) for fact in EVOLVERS)]  # noqa: UP007  # built from a table
     state_type: type = ToyState
     hidden_type: type = ToyHidden
     beginnings = (Begin, Gather)
@@ -451,7 +395,7 @@ class ToyRules(BoardGame[ToyState]):
         return super().decide(state, command, past)
 
     def begin(self, state: ToyState, command: Begin | Gather) -> Ruling[ToyState]:
-        if state.seats or (isinstance(command, Gather) and state.docket.joint is not None):
+        if state.charter.seats or (isinstance(command, Gather) and state.docket.joint is not None):
             raise Refusal("begun-already")
         if sorted(command.seats.values()) != list(PLAYERS):
             raise Refusal("wrong-players", ("TOY-BEGIN-1",), players=sorted(command.seats.values()))
@@ -474,13 +418,14 @@ class ToyRules(BoardGame[ToyState]):
         return Begin(seats=charter.seats, seed="", rounds=charter.rounds)
 
     def evolve(self, state: ToyState, fact: Any) -> ToyState:
-        return _evolve(state, fact)
+        return EVOLVERS[type(fact)](state, fact)
 
     def public(self, state: ToyState) -> ToyState:
-        return msgspec.structs.replace(state, seed="", former=(), deck=(), looked={}, answers={}, drafts={})
+        public: ToyState = position.redacted(state)
+        return public
 
     def hidden(self, state: ToyState) -> ToyHidden:
-        return ToyHidden(**{one: getattr(state, one) for one in HIDDEN})
+        return state.hidden
 
 
 RULES = ToyRules()

@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from domain.kernel import facts as kernel
-from domain.kernel.chance import commitment
-from domain.kernel.docket import DOCKET_FACTS, AnswerVoided, GameNamed, evolve_docket
+from domain.kernel import position
+from domain.kernel.facts import Fact
+from domain.kernel.position import nothing
 from domain.thrones.language import facts as f
 from domain.thrones.language.pieces import as_routed, as_standing, minus, plus
 from domain.thrones.language.state import Combat, Force, Hidden, March, PlacedOrder, State
@@ -279,50 +279,9 @@ def _units_stood_up(state: State, fact: f.UnitsStoodUp) -> State:
     )
 
 
-def _seed_opened(state: State, fact: kernel.SeedOpened) -> State:
-    shared = state.charter.shared_seed
-    if shared is None or commitment(fact.seed) != shared.commitment:
-        return state
-    return with_(state, docket=with_(state.docket, shared="open"))
-
-
-def _seed_sealed(state: State, fact: kernel.SeedSealed) -> State:
-    former = (*state.hidden.former, state.hidden.seed) if state.hidden.seed else state.hidden.former
-    return _hidden(state, seed=fact.seed, former=former)
-
-
-def _draws_stated(state: State, fact: kernel.DrawsStated) -> State:
-    pile = (*state.hidden.stated.get(fact.deck, ()), fact.cards)
-    return _hidden(state, stated=_put(state.hidden.stated, fact.deck, pile))
-
-
-def _nothing(state: State, fact: Any) -> State:
-    """Facts that explain and change nothing."""
-    return state
-
-
-def _docket(state: State, fact: kernel.Fact) -> State:
-    return with_(state, docket=evolve_docket(state.docket, fact))
-
-
-def _answer_voided(state: State, fact: AnswerVoided) -> State:
-    if fact.draft:
-        return _hidden(state, drafts=_without(state.hidden.drafts, fact.player))
-    return _hidden(state, answers=_without(state.hidden.answers, fact.player))
-
-
-EVOLVERS: dict[type[kernel.Fact], Callable[[State, Any], State]] = {
-    kernel.Answered: _nothing,
-    kernel.AnswerTaken: _nothing,
-    kernel.AnswerSealed: lambda s, x: _hidden(s, answers=_put(s.hidden.answers, x.player, x.answer)),
-    kernel.DraftKept: lambda s, x: _hidden(s, drafts=_put(s.hidden.drafts, x.player, x.answer)),
-    kernel.AnswersOpened: lambda s, x: _hidden(s, answers={}, drafts={}),
-    kernel.Awaiting: lambda s, x: with_(s, frames=x.frames, question=x.question, awaited=x.awaited),
-    kernel.SeedSealed: _seed_sealed,
-    kernel.SeedCommitted: _nothing,
-    f.GatheringBegan: _nothing,
-    kernel.SeedOpened: _seed_opened,
-    kernel.DrawsStated: _draws_stated,
+EVOLVERS: dict[type[Fact], Callable[[State, Any], State]] = {
+    **position.EVOLVERS,
+    f.GatheringBegan: nothing,
     f.GameCreated: _game_created,
     f.PositionStated: lambda s, x: with_(x.position, hidden=s.hidden, docket=s.docket),
     f.HiddenStated: lambda s, x: with_(s, hidden=x.hidden),
@@ -351,23 +310,23 @@ EVOLVERS: dict[type[kernel.Fact], Callable[[State, Any], State]] = {
     f.WesterosCardResolved: _westeros_card_resolved,
     f.OrdersProhibited: lambda s, x: with_(s, prohibited=(*s.prohibited, x.what)),
     f.ProhibitionsLifted: lambda s, x: with_(s, prohibited=()),
-    f.SupplyCounted: _nothing,
+    f.SupplyCounted: nothing,
     f.UnitsDestroyed: _units_destroyed,
     f.UnitReplaced: _unit_replaced,
     f.UnitMustered: lambda s, x: _add_units(s, x.house, x.to, {x.unit: 1}),
-    f.PowerAnnounced: _nothing,
+    f.PowerAnnounced: nothing,
     f.BidsRevealed: _bids_revealed,
     f.BidsDiscarded: lambda s, x: with_(s, bids=_without(s.bids, *x.houses)),
     f.BidReturned: _bid_returned,
-    f.WildlingAttackBegan: _nothing,
-    f.WildlingAttackDecided: _nothing,
-    f.BidderNamed: _nothing,
-    f.WildlingCardRevealed: _nothing,
+    f.WildlingAttackBegan: nothing,
+    f.WildlingAttackDecided: nothing,
+    f.BidderNamed: nothing,
+    f.WildlingCardRevealed: nothing,
     f.WildlingCardBuried: _wildling_card_buried,
     f.WildlingCardSeen: lambda s, x: _hidden(s, seen=_put(s.hidden.seen, x.house, x.card)),
     f.WildlingCardReturned: _wildling_card_returned,
-    f.PenaltySuffered: _nothing,
-    f.ShortageFound: _nothing,
+    f.PenaltySuffered: nothing,
+    f.ShortageFound: nothing,
     f.TokensLaid: lambda s, x: with_(s, face_down={**s.face_down, **dict.fromkeys(x.areas, x.house)}),
     f.OrdersRevealed: _orders_revealed,
     f.OrderReplaced: _order_replaced,
@@ -385,12 +344,12 @@ EVOLVERS: dict[type[kernel.Fact], Callable[[State, Any], State]] = {
         power=_put(s.power, x.house, s.power[x.house] - 1),
     ),
     f.PowerTokenRemoved: lambda s, x: with_(s, power_tokens=_without(s.power_tokens, x.area)),
-    f.PowerTokenKept: _nothing,
+    f.PowerTokenKept: nothing,
     f.ControlChanged: _control_changed,
-    f.NeutralSupportAsked: _nothing,
-    f.NeutralSupportAnswered: _nothing,
-    f.StrengthCounted: _nothing,
-    f.IconsCounted: _nothing,
+    f.NeutralSupportAsked: nothing,
+    f.NeutralSupportAnswered: nothing,
+    f.StrengthCounted: nothing,
+    f.IconsCounted: nothing,
     f.CombatBegan: _combat_began,
     f.SupportDeclared: _support_declared,
     f.SupportAnswered: _support_answered,
@@ -398,29 +357,26 @@ EVOLVERS: dict[type[kernel.Fact], Callable[[State, Any], State]] = {
     f.HouseCardCancelled: _house_card_cancelled,
     f.HouseCardReplaced: _house_card_replaced,
     f.AbilityCancelled: _ability_cancelled,
-    f.AbilityResolved: _nothing,
-    f.AbilityNoted: _nothing,
+    f.AbilityResolved: nothing,
+    f.AbilityNoted: nothing,
     f.TidesCardDrawn: _tides_card_drawn,
     f.TidesRevealed: _tides_revealed,
     f.BladeAdded: lambda s, x: _combat(s, blade=x.house),
     f.CombatDecided: lambda s, x: _combat(s, winner=x.winner),
     f.CombatStopped: lambda s, x: _combat(s, stopped=True),
-    f.CasualtiesCounted: _nothing,
-    f.CasualtiesPrevented: _nothing,
-    f.RetreatOffered: _nothing,
+    f.CasualtiesCounted: nothing,
+    f.CasualtiesPrevented: nothing,
+    f.RetreatOffered: nothing,
     f.CombatEnded: lambda s, x: with_(s, combat=None, march=None),
     f.UnitsStoodUp: _units_stood_up,
     f.OrdersTakenBack: _orders_taken_back,
-    **dict.fromkeys(DOCKET_FACTS, _docket),
-    AnswerVoided: _answer_voided,
-    GameNamed: _nothing,
     f.GameWon: lambda s, x: with_(s, winner=x.winner, ranking=x.ranking),
     f.GameDrawn: lambda s, x: with_(s, drawn=x.houses, ranking=x.ranking),
 }
 """By type of fact. Folding hundreds of thousands of facts, a table is faster than a match."""
 
 
-def evolve(state: State, fact: kernel.Fact) -> State:
+def evolve(state: State, fact: Fact) -> State:
     """The position after one fact."""
     return EVOLVERS[type(fact)](state, fact)
 

@@ -7,14 +7,14 @@ one place, :class:`Hidden`. The records here are plain; questions that need a ru
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from domain.kernel.docket import Docket
 from domain.kernel.facts import Awaited, Frame
-from domain.kernel.shared import Stage
+from domain.kernel.position import BoardState
 from domain.thrones.language.answers import AnyAnswer, AssignOrders
 from domain.thrones.language.pieces import AreaId, CardId, Deck, HouseId, OrderId, Units
 from domain.thrones.tables.charter import Charter
@@ -119,7 +119,7 @@ class Hidden(msgspec.Struct, frozen=True):
     stated: dict[Deck, tuple[tuple[CardId, ...], ...]] = {}
 
 
-class State(msgspec.Struct, frozen=True):
+class State(BoardState, frozen=True):
     """A position. Mappings by area or House hold no empty entries; tracks list Houses from position 1."""
 
     format: Literal["position/1"] = "position/1"
@@ -160,35 +160,8 @@ class State(msgspec.Struct, frozen=True):
     hidden: Hidden = Hidden()
 
     @property
-    def answers(self) -> dict[str, Any]:
-        return self.hidden.answers
-
-    @property
-    def drafts(self) -> dict[str, Any]:
-        return self.hidden.drafts
-
-    @property
-    def seeds(self) -> tuple[str, ...]:
-        """All seeds that were drawn from, the present one last."""
-        return (*self.hidden.former, self.hidden.seed)
-
-    @property
     def is_over(self) -> bool:
         return self.winner is not None or self.drawn is not UNSET
-
-    @property
-    def is_disclosed(self) -> bool:
-        """Whether nothing is secret any more: the game has ended, and so have all tables that share its seed."""
-        return self.is_over and self.shared_stage in (None, "open")
-
-    @property
-    def shared_stage(self) -> Stage | None:
-        """How far a table is with the seed that it shares; None where it shares none."""
-        if self.charter.shared_seed is None:
-            return None
-        if self.docket.shared == "open":
-            return "open"
-        return "ended" if self.is_over else "playing"
 
     @property
     def houses(self) -> tuple[HouseId, ...]:

@@ -175,8 +175,10 @@ def test_a_shared_seed_is_opened_when_the_last_table_has_ended(real_store: Store
     assert toy.RULES.shared_seed(played.state) == (SharedSeed("cup", commitment(SEED)), "playing")
     assert played.say(OpenSharedSeed(shared="cup"), "system") == "shared-seed-in-use"
     played.end()
+    assert not any(isinstance(fact, SeedOpened) for fact in played.facts())
     assert played.say(OpenSharedSeed(shared="league"), "system") == "no-such-shared-seed"
     assert played.say(OpenSharedSeed(shared="cup"), "system") == ""
+    assert played.say(OpenSharedSeed(shared="cup"), "system") == "shared-seed-open"
     played.verified()
 
 

@@ -17,10 +17,11 @@ from api.games.thrones.rulebook import parse_rules
 from domain.kernel import facts as kernel
 from domain.kernel.commands import PassDeadline
 from domain.kernel.decision import Decision
+from domain.kernel.position import nothing
 from domain.kernel.refusal import Refusal
 from domain.thrones.language import answers as c
 from domain.thrones.language import facts as f
-from domain.thrones.language.evolve import EVOLVERS, _nothing, evolve
+from domain.thrones.language.evolve import EVOLVERS, evolve
 from domain.thrones.language.state import State
 from domain.thrones.ruleset import THRONES
 from domain.thrones.tables.charter import AS_PRINTED, Switches, Variations
@@ -224,7 +225,7 @@ class Properties:
             self.folded = evolve(before, fact)
             self.books.enter(fact)
             if not isinstance(fact, BOOKKEEPING):
-                changes = EVOLVERS[type(fact)] is not _nothing and self.folded != before
+                changes = EVOLVERS[type(fact)] is not nothing and self.folded != before
                 assert fact.rules or not changes, f"{fact} cites its rule"
             assert set(fact.rules) <= self.citable, f"{fact} cites {set(fact.rules) - self.citable}"
             for line in lines_of(fact):

@@ -26,7 +26,7 @@ import msgspec
 from events.durability import run_of
 from events.embedded import lies_in
 from events.errors import RecordError
-from events.losses import Head, Loss, compare, head_of, hold, larger, release_whole
+from events.losses import Head, Loss, compare, head_of, hold, larger, release_whole, relist
 from events.store import Store
 
 FILE = "heads.sqlite"
@@ -233,6 +233,7 @@ class Heads:
         self._run = run_of(self._store)
         with self._lock:
             known = dict(self._known)
+        relist(self._store)
         losses = {loss.game: loss for heads in (self.file.read(self.name), known) for loss in self._hold(heads)}
         release_whole(self._store)
         return list(losses.values())

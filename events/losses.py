@@ -182,6 +182,24 @@ def accept(store: Store, loss: Loss, said: Submission | None) -> Receipt | None:
 
 
 @translated
+def relist(store: Store) -> None:
+    """List again every game that says itself that it is held: readiness, figures and starts look at the list alone.
+
+    What is of another kind in the place of the list is dropped, since nobody can read it or add to it.
+    """
+    if store.client.type(LOST) not in (b"hash", b"none"):
+        store.client.delete(LOST)
+    games = store.games()
+    with store.client.pipeline(transaction=False) as asked:
+        for game in games:
+            asked.hget(game_key(game, "game"), "lost")
+        told = asked.execute(raise_on_error=False)
+    for game, raw in zip(games, told, strict=True):
+        if isinstance(raw, bytes):  # a description of another kind is told by whoever reads that game
+            store.client.hsetnx(LOST, game, raw)
+
+
+@translated
 def release_whole(store: Store) -> tuple[str, ...]:
     """Let games go on that have come back whole, since somebody has put back what was missing; which ones."""
     whole = []

@@ -7,8 +7,9 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -104,6 +105,26 @@ def test_a_game_that_says_itself_that_it_is_held_is_told_and_goes_on(rookery: Ro
         sick = rookery("doctor", "--json", code=1).json
         lost = [one["says"] for one in sick["checks"] if one["name"] == "lost"]
         assert len(lost) == 1 and "Game winter lost" in lost[0]
+        assert rookery("accept-loss", "winter", "--why", "the disk failed", "--json").json["entry"] is not None
+    rookery.at_once("doctor")
+
+
+@pytest.mark.parametrize("junk", [lambda client: client.delete(LOST), lambda client: client.set(LOST, "x")])
+def test_a_list_of_held_games_that_is_gone_or_none_is_made_anew_at_the_start(
+    rookery: Rookery, junk: Callable[[Any], Any]
+) -> None:
+    for game in ("summer", "winter"):
+        rookery.at_once("new", "--players", "3", "--game", game)
+    rookery.at_once("doctor")
+    _cut(rookery.data, 900)
+    with rookery.up() as up:
+        assert up.said["held"] == ["winter"]
+        client = connect(find(rookery.data)[0])  # type: ignore[index]  # it runs
+        junk(client)
+        client.close()
+    with rookery.up() as up:
+        ready = httpx.get(f"{up.said['url']}/readyz").json()
+        assert "games-held" in ready["problems"] and ready["held_games"] == 1
         assert rookery("accept-loss", "winter", "--why", "the disk failed", "--json").json["entry"] is not None
     rookery.at_once("doctor")
 

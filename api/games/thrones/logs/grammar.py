@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, assert_never
+from typing import Any, Literal
 
 import msgspec
 
@@ -21,14 +21,14 @@ from api.games.thrones.logs.meaning import effects as meanings
 from domain.thrones.language.pieces import HouseId, Units
 
 Lines = Sequence[str]
-Read = Callable[[re.Match[str], Lines], "tuple[r.AnyRecord, Lines] | None"]
+Read = Callable[[re.Match[str], Lines], tuple[Any, Lines] | None]
 Write = Callable[[Any], list[str]]
 
 
 class Form(msgspec.Struct, frozen=True):
     """One kind of sentence."""
 
-    kind: type[r.Record]
+    kind: type[Any]
     head: re.Pattern[str]
     read: Read
     write: Write
@@ -36,17 +36,6 @@ class Form(msgspec.Struct, frozen=True):
 
 class NotThis(Exception):
     """The words inside a sentence are not of the kind that belongs there."""
-
-
-_SPOTS = {
-    "H": r"(?P<{}>Baratheon|Greyjoy|Lannister|Martell|Stark|Tyrell)",
-    "A": r"(?P<{}>\S(?:.*?\S)?)",
-    "N": r"(?P<{}>[+-]?\d+)",
-    "O": r"(?P<{}>(?:Special )?(?:March|Defen[sc]e|Support|Raid|Consolidate Power)(?: ?\([^)]*\))?)",
-    "U": r"(?P<{}>\d+ [A-Z]\w+(?: Engines?)?(?:(?:, and|,| and) \d+ [A-Z]\w+(?: Engines?)?)*)",
-    "T": r"(?P<{}>Iron Throne|Fiefdoms?|King'?s'? Court)",
-    "X": r"(?P<{}>.+?)",
-}
 
 
 def sentence(text: str) -> re.Pattern[str]:
@@ -58,7 +47,7 @@ def sentence(text: str) -> re.Pattern[str]:
     parts = re.split(r"<([A-Z]):(\w+)>", text)
     pattern = parts[0]
     for spot, name, rest in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
-        pattern += _SPOTS[spot].format(name) + rest
+        pattern += f"(?P<{name}>{SPOTS[spot].pattern}){rest}"
     return re.compile(re.sub(r"\bhis\b", "(?:his|her|their|its)", pattern))
 
 
@@ -168,44 +157,127 @@ ATTACK = ("footman", "knight", "siege-engine", "ship")
 W = n.house_word
 
 
+# Names and numbers inside sentences
+
+
+class Spot(msgspec.Struct, frozen=True):
+    """What may stand in one place of a sentence: its pattern, how it is read, given whom it is about, and written."""
+
+    pattern: str
+    read: Callable[[str, HouseId], Any] = lambda text, _: text
+    write: Callable[[Any], str] = str
+
+
+_NAME, _NUMBER = r"\S(?:.*?\S)?", r"[+-]?\d+"
+_UNITS = r"\d+ [A-Z]\w+(?: Engines?)?"
+
+SPOTS: dict[str, Spot] = {
+    "H": Spot("Baratheon|Greyjoy|Lannister|Martell|Stark|Tyrell", lambda text, _: house(text), W),
+    "A": Spot(_NAME, lambda text, _: n.id_of(text), n.word),
+    "C": Spot(_NAME, lambda text, of: n.nicknamed(of, text), n.nickname),
+    "I": Spot(_NAME, lambda text, _: n.slug(text), n.word),
+    "Q": Spot("Port of .+?", lambda text, _: n.id_of(text), n.word),
+    "N": Spot(_NUMBER, lambda text, _: int(text)),
+    "P": Spot(_NUMBER, lambda text, _: int(text), lambda power: f"{power:+d}"),
+    "S": Spot(f"{_NUMBER} Ships?", lambda text, _: int(text.split()[0]), lambda ships: several(ships, "ship", n.UNITS)),
+    "O": Spot(
+        r"(?:Special )?(?:March|Defen[sc]e|Support|Raid|Consolidate Power)(?: ?\([^)]*\))?",
+        lambda text, _: order(text),
+        n.ORDERS.__getitem__,
+    ),
+    "U": Spot(f"{_UNITS}(?:(?:, and|,| and) {_UNITS})*"),
+    "T": Spot("Iron Throne|Fiefdoms?|King'?s'? Court", lambda text, _: track(text), n.TRACKS.__getitem__),
+    "K": Spot("Footm[ae]n|Knights?", lambda text, _: "knight" if "Knight" in text else "footman"),
+    "E": Spot("top|bottom"),
+    "X": Spot(".+?"),
+    "B": Spot(".+?", lambda text, _: barred(text, n.UNITS), lambda force: with_bars(force, n.UNITS)),
+    "M": Spot(".+", lambda text, _: barred(text, n.MUSTERED), lambda force: with_bars(force, n.MUSTERED)),
+    "F": Spot(
+        ".+", lambda text, _: barred(text, n.MUSTERED), lambda force: with_bars(force, n.MUSTERED).removesuffix(" |")
+    ),
+    "R": Spot(".+?", lambda text, _: _cards(text), lambda cards: _cards_line(cards)),
+    "G": Spot(".*", lambda line, _: {} if _is_nobody(line) else power_of(line), lambda power: power_line(power)),
+}
+"""By letter: Houses, areas and names, cards by one word, Tides cards, ports, numbers, Power gained, Ships, orders,
+units, tracks, Footmen or Knights, ends of a track, anything, units between bars, musters (free ones end without a bar),
+cards, Power by House."""
+
+_PART = re.compile(r"<([A-Z]):(\w+)>|\{([^|}]*)\|([^}]*)\}")
+
+
+def told(kind: type[Any], *lines: str, effects: bool = False, write: Write | None = None) -> Form:
+    """The form of a record whose sentence has its fields in it, each line read and written by the same words.
+
+    ``<H:house>`` is a field and what it may be (:data:`SPOTS`); of ``{by|by|with}`` the first is written, and the
+    pattern behind it is read. ``his`` stands for any pronoun, and a full stop or exclamation mark at the end may be
+    missing. With ``effects``, all lines that follow are what came of it.
+    """
+    heads = [_pattern(line) for line in lines]
+    spots = {name: SPOTS[letter] for line in lines for letter, name, *_ in _PART.findall(line) if name}
+
+    def read(m: re.Match[str], more: Lines) -> tuple[Any, Lines] | None:
+        found = dict(m.groupdict())
+        for head, line in zip(heads[1:], more, strict=False):
+            match = head.fullmatch(line)
+            if match is None:
+                return None
+            found |= match.groupdict()
+        if len(found) < len(spots):
+            return None
+        of = house(found.get("house", ""))
+        fields = {name: spot.read(found[name], of) for name, spot in spots.items()}
+        if effects:
+            return kind(**fields, effects=_effects(more, of)), ()
+        return kind(**fields), more[len(lines) - 1 :]
+
+    def written(x: Any) -> list[str]:
+        own = [_PART.sub(lambda m: SPOTS[m[1]].write(getattr(x, m[2])) if m[1] else m[3], line) for line in lines]
+        return [*own, *map(effect_line, x.effects)] if effects else own
+
+    return Form(kind, heads[0], read, write or written)
+
+
+def _pattern(line: str) -> re.Pattern[str]:
+    pattern, at = "", 0
+    for part in _PART.finditer(line):
+        letter, name, _, other = part.groups()
+        pattern += re.escape(line[at : part.start()])
+        pattern += f"(?P<{name}>{SPOTS[letter].pattern})" if letter else f"(?:{other})"
+        at = part.end()
+    rest = re.sub(r"([.!])$", "", line[at:])
+    end = {".": "[.]?", "!": "[.!]?"}.get(line[at:][-1:], "")
+    return re.compile(re.sub(r"\bhis\b", "(?:his|her|their|its)", pattern + re.escape(rest) + end))
+
+
 # Details
 
 
-EFFECTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], r.AnyEffect]], ...] = (
-    (sentence(r"the <O:order> Order in <A:area> has been removed\.?"),
-     lambda m: r.OrderTakenOff(n.id_of(m["area"]), order(m["order"]))),
-    (sentence(r"no orders? (?:has|have) been removed\.?"), lambda m: r.NoOrderTakenOff()),
-    (sentence(r"the <O:order> Order in <A:area> has been moved to <A:to>\."),
-     lambda m: r.OrderShifted(n.id_of(m["area"]), order(m["order"]), n.id_of(m["to"]))),
-    (sentence(r"<H:house> discarded the house card \(<N:strength>\) <A:card>\."),
-     lambda m: r.CardDiscarded(house(m["house"]), int(m["strength"]), n.id_of(m["card"]))),
-    (sentence(r"<H:house> took back the house cards?:? <X:cards> ?\|?\.?"),
-     lambda m: r.CardsTakenBack(house(m["house"]), _cards(m["cards"]))),
-    (sentence(r"an? (?:Footman|Footmen)(?: units?)? in <A:area> (?:has|have) been upgraded to a Knight\.?"),
-     lambda m: r.UnitUpgraded(n.id_of(m["area"]))),
-    (sentence(r"<H:house>'s new Supply limit is \[?<N:supply>\]?\.?"),
-     lambda m: r.SupplyLimited(house(m["house"]), int(m["supply"]))),
-    (sentence(r"<H:house> mustered new units: ?<X:units>"),
-     lambda m: r.UnitsRaised(house(m["house"]), barred(m["units"], n.MUSTERED))),
-    (sentence(r"<H:house> has been forced to remove some units: ?<X:units>"),
-     lambda m: r.UnitsRemoved(house(m["house"]), barred(m["units"], n.UNITS))),
-    (sentence(r"<H:house> replaced <N:count> (?P<old>Footm[ae]n|Knights?) by (?:a )?(?P<new>Footm[ae]n|Knights?)\."),
-     lambda m: r.UnitsExchanged(house(m["house"]), int(m["count"]), _kind(m["old"]), _kind(m["new"]))),
-    (sentence(r"<H:house> moved his token to the (?P<to>top|bottom) position of the <T:track> track\.?"),
-     lambda m: r.MarkerMoved(house(m["house"]), track(m["track"]), "top" if m["to"] == "top" else "bottom")),
-    (sentence(r"<H:house> moved his token to position \[<N:position>\] of the <T:track> track\."),
-     lambda m: r.MarkerLowered(house(m["house"]), track(m["track"]), int(m["position"]))),
-    (sentence(r"<H:house> returned \[?<N:power>\]? Power tokens? to his available Power\.?"),
-     lambda m: r.PowerReturned(house(m["house"]), int(m["power"]))),
-    (sentence(r"<H:house> lost \[?<N:power>\]? Power tokens?\.?"),
-     lambda m: r.PowerLost(house(m["house"]), int(m["power"]))),
-    (sentence(r"[Nn]othing happens\.?"), lambda m: r.Nothing()),
-)  # fmt: skip
+def _exchange(x: r.UnitsExchanged) -> list[str]:
+    new = ("a " if x.count == 1 else "") + n.UNITS[x.new][x.count != 1]
+    return [f"{W(x.house)} replaced {several(x.count, x.old, n.UNITS)} by {new}."]
+
+
+EFFECTS: tuple[Form, ...] = (
+    told(r.OrderTakenOff, "the <O:order> Order in <A:area> has been removed."),
+    told(r.NoOrderTakenOff, "no {orders have|orders? (?:has|have)} been removed."),
+    told(r.OrderShifted, "the <O:order> Order in <A:area> has been moved to <A:to>{.|[.]}"),
+    told(r.CardDiscarded, "<H:house> discarded the house card (<N:strength>) <A:card>{.|[.]}"),
+    told(r.CardsTakenBack, r"<H:house> took back the house {cards:|cards?:?} <R:cards>{| ?\|?[.]?}"),
+    told(
+        r.UnitUpgraded,
+        "{a Footman|an? (?:Footman|Footmen)(?: units?)?} in <A:area> {has|has|have} been upgraded to a Knight.",
+    ),
+    told(r.SupplyLimited, r"<H:house>'s new Supply limit is {[|\[?}<N:supply>{]|\]?}."),
+    told(r.UnitsRaised, "<H:house> mustered new units:{ | ?}<F:units>"),
+    told(r.UnitsRemoved, "<H:house> has been forced to remove some units:{ | ?}<B:units>"),
+    told(r.UnitsExchanged, "<H:house> replaced <N:count> <K:old> by {|(?:a )?}<K:new>{.|[.]}", write=_exchange),
+    told(r.MarkerMoved, "<H:house> moved his token to the <E:to> position of the <T:track> track."),
+    told(r.MarkerLowered, "<H:house> moved his token to position [<N:position>] of the <T:track> track{.|[.]}"),
+    told(r.PowerReturned, r"<H:house> returned {[|\[?}<N:power>{]|\]?} Power {tokens|tokens?} to his available Power."),
+    told(r.PowerLost, r"<H:house> lost {[|\[?}<N:power>{]|\]?} Power {tokens|tokens?}."),
+    told(r.Nothing, "{Nothing|[Nn]othing} happens."),
+)
 """Lines of outcomes, without their dash."""
-
-
-def _kind(text: str) -> Literal["footman", "knight"]:
-    return "knight" if "Knight" in text else "footman"
 
 
 def _cards(text: str) -> tuple[tuple[int, str], ...]:
@@ -218,84 +290,28 @@ def _cards(text: str) -> tuple[tuple[int, str], ...]:
     return tuple(found)
 
 
-def effect(line: str) -> r.AnyEffect:
+def _cards_line(cards: Iterable[tuple[int, str]]) -> str:
+    return "".join(f"({strength}) {n.word(card)} | " for strength, card in cards).rstrip()
+
+
+def effect(line: str) -> r.Effect:
     """One line of an outcome; what nobody knows is kept as it stands."""
     bare = re.sub(r"^-\s*", "", line)
-    for pattern, read in EFFECTS:
-        match = pattern.fullmatch(bare)
-        if match is not None:
-            try:
-                return read(match)
-            except NotThis:
-                continue
-    return r.Told(bare)
+    found = _by_form(EFFECTS, (bare,))
+    return found[0] if found is not None else r.Told(bare)
 
 
-def effect_line(effect: r.AnyEffect) -> str:
-    match effect:
-        case r.OrderTakenOff():
-            return f"- the {n.ORDERS[effect.order]} Order in {n.word(effect.area)} has been removed."
-        case r.NoOrderTakenOff():
-            return "- no orders have been removed."
-        case r.OrderShifted():
-            there = n.word(effect.to)
-            return f"- the {n.ORDERS[effect.order]} Order in {n.word(effect.area)} has been moved to {there}."
-        case r.CardDiscarded():
-            return f"- {W(effect.house)} discarded the house card ({effect.strength}) {n.word(effect.card)}."
-        case r.CardsTakenBack():
-            cards = " | ".join(f"({strength}) {n.word(card)}" for strength, card in effect.cards)
-            return f"- {W(effect.house)} took back the house cards: {cards} |"
-        case r.UnitUpgraded():
-            return f"- a Footman in {n.word(effect.area)} has been upgraded to a Knight."
-        case r.SupplyLimited():
-            return f"- {W(effect.house)}'s new Supply limit is [{effect.supply}]."
-        case r.UnitsRaised():
-            raised = with_bars(effect.units, n.MUSTERED).removesuffix(" |")
-            return f"- {W(effect.house)} mustered new units: {raised}"
-        case r.UnitsRemoved():
-            return f"- {W(effect.house)} has been forced to remove some units: {with_bars(effect.units, n.UNITS)}"
-        case r.UnitsExchanged():
-            new = ("a " if effect.count == 1 else "") + n.UNITS[effect.new][effect.count != 1]
-            return f"- {W(effect.house)} replaced {several(effect.count, effect.old, n.UNITS)} by {new}."
-        case r.MarkerMoved():
-            place = f"{effect.to} position of the {n.TRACKS[effect.track]} track"
-            return f"- {W(effect.house)} moved his token to the {place}."
-        case r.MarkerLowered():
-            place = f"position [{effect.position}] of the {n.TRACKS[effect.track]} track"
-            return f"- {W(effect.house)} moved his token to {place}."
-        case r.PowerReturned():
-            return f"- {W(effect.house)} returned [{effect.power}] Power tokens to his available Power."
-        case r.PowerLost():
-            return f"- {W(effect.house)} lost [{effect.power}] Power tokens."
-        case r.Nothing():
-            return "- Nothing happens."
-        case r.Told():
-            return f"- {effect.text}"
-    assert_never(effect)
+def effect_line(effect: r.Effect) -> str:
+    return f"- {effect.text}" if isinstance(effect, r.Told) else f"- {_forms[type(effect)].write(effect)[0]}"
 
 
-def _effects(lines: Lines, house: HouseId = "") -> tuple[r.AnyEffect, ...]:
+def _effects(lines: Lines, house: HouseId = "") -> tuple[r.Effect, ...]:
     """Lines of an outcome of a House; those in other words by what they mean."""
-    found: list[r.AnyEffect] = []
+    found: list[r.Effect] = []
     for line in lines:
         told = effect(line)
         found += (meanings(told.text, house) or (told,)) if isinstance(told, r.Told) else (told,)
     return tuple(found)
-
-
-# Entries that are one sentence
-
-
-def plain(
-    kind: type[r.Record], pattern: str, read: Callable[[re.Match[str]], r.AnyRecord], write: Callable[[Any], str]
-) -> Form:
-    return Form(kind, sentence(pattern), lambda m, more: (read(m), more), lambda x: [write(x)])
-
-
-def of_house(kind: type[r.Record], pattern: str, words: str) -> Form:
-    """A sentence about a House and nothing else."""
-    make: Any = kind
-    return plain(kind, f"<H:house> {pattern}", lambda m: make(house(m["house"])), lambda x: f"{W(x.house)} {words}")
 
 
 # Entries with continuation lines
@@ -396,26 +412,6 @@ def _write_lost(x: r.BattleLost) -> list[str]:
     return lines
 
 
-def _listed(make: Callable[[re.Match[str], dict[str, int]], r.AnyRecord]) -> Read:
-    """A sentence and one line with what was mustered."""
-
-    def read(m: re.Match[str], more: Lines) -> tuple[r.AnyRecord, Lines] | None:
-        if not more:
-            return None
-        return make(m, barred(re.sub(r"^-\s*", "", more[0]), n.MUSTERED)), more[1:]
-
-    return read
-
-
-def _powers(make: Callable[[dict[HouseId, int]], r.AnyRecord]) -> Read:
-    def read(m: re.Match[str], more: Lines) -> tuple[r.AnyRecord, Lines] | None:
-        if not more:
-            return None
-        return make({} if _is_nobody(more[0]) else power_of(more[0])), more[1:]
-
-    return read
-
-
 def _track_ordered(m: re.Match[str], more: Lines) -> tuple[r.AnyRecord, Lines] | None:
     if not more:
         return None
@@ -455,6 +451,11 @@ def _raided(m: re.Match[str], more: Lines) -> tuple[r.AnyRecord, Lines]:
     return r.Raided(house(m["house"]), tuple(targets)), more
 
 
+def _write_raided(x: r.Raided) -> list[str]:
+    targets = " and ".join(f"the {n.ORDERS[order]} Order in {n.word(area)}" for area, order in x.targets)
+    return [f"{W(x.house)} raided {targets}."]
+
+
 _target = sentence(r"<O:order> Order in <A:area>")
 
 
@@ -485,55 +486,16 @@ def _winner(m: re.Match[str]) -> r.AnyRecord:
     return r.GameWon(found) if found in n.HOUSES else r.GameWon(None, who)
 
 
-def _ability(m: re.Match[str]) -> r.AnyRecord:
-    who = house(m["house"])
-    return r.AbilityUsed(who, n.nicknamed(who, m["card"]), m["text"])
-
-
 FORMS: tuple[Form, ...] = (
-    of_house(r.OrdersSet, r"(?:has )?set his orders\.?", "set his orders."),
-    of_house(
-        r.RavenLooked,
-        r"decided to look (?:in|into|at) the Wildling deck\.?",
-        "decided to look in the Wildling deck.",
-    ),
-    of_house(r.RavenKept, r"knows things\.?", "knows things."),
-    of_house(
-        r.RavenBuried,
-        r"placed the card at the bottom of the Wildling deck\.?",
-        "placed the card at the bottom of the Wildling deck.",
-    ),
-    of_house(r.RavenUnused, r"did not use the [Mm]essenger [Rr]aven\.?", "did not use the messenger raven."),
-    plain(
-        r.RavenReplaced,
-        r"<H:house> replaced the <O:old> Order in <A:area> (?:by|with) an? <O:new> Order\.?",
-        lambda m: r.RavenReplaced(house(m["house"]), n.id_of(m["area"]), order(m["old"]), order(m["new"])),
-        lambda x: (
-            f"{W(x.house)} replaced the {n.ORDERS[x.old]} Order in {n.word(x.area)} by a {n.ORDERS[x.new]} Order."
-        ),
-    ),
-    Form(
-        r.Raided,
-        sentence(r"<H:house> raided the <X:targets>\.?"),
-        _raided,
-        lambda x: [
-            f"{W(x.house)} raided "
-            + " and ".join(f"the {n.ORDERS[order]} Order in {n.word(area)}" for area, order in x.targets)
-            + "."
-        ],
-    ),
-    plain(
-        r.RaidUnusable,
-        r"Unusable <O:order> Orders? (?:has|have) been removed from <A:area>\.?",
-        lambda m: r.RaidUnusable(n.id_of(m["area"]), order(m["order"])),
-        lambda x: f"Unusable {n.ORDERS[x.order]} Order has been removed from {n.word(x.area)}.",
-    ),
-    plain(
-        r.OrderGivenUp,
-        r"<H:house> removed his <O:order> Order (?:in|from) <A:area>\.?",
-        lambda m: r.OrderGivenUp(house(m["house"]), n.id_of(m["area"]), order(m["order"])),
-        lambda x: f"{W(x.house)} removed his {n.ORDERS[x.order]} Order in {n.word(x.area)}.",
-    ),
+    told(r.OrdersSet, "<H:house> {|(?:has )?}set his orders."),
+    told(r.RavenLooked, "<H:house> decided to look {in|in|into|at} the Wildling deck."),
+    told(r.RavenKept, "<H:house> knows things."),
+    told(r.RavenBuried, "<H:house> placed the card at the bottom of the Wildling deck."),
+    told(r.RavenUnused, "<H:house> did not use the {messenger raven|[Mm]essenger [Rr]aven}."),
+    told(r.RavenReplaced, "<H:house> replaced the <O:old> Order in <A:area> {by|by|with} {a|an?} <O:new> Order."),
+    Form(r.Raided, sentence(r"<H:house> raided the <X:targets>\.?"), _raided, _write_raided),
+    told(r.RaidUnusable, "Unusable <O:order> {Order has|Orders? (?:has|have)} been removed from <A:area>."),
+    told(r.OrderGivenUp, "<H:house> removed his <O:order> Order {in|in|from} <A:area>."),
     Form(
         r.Marched,
         sentence(
@@ -543,95 +505,35 @@ FORMS: tuple[Form, ...] = (
         _marched,
         _write_marched,
     ),
-    plain(
-        r.SupportGiven,
-        r"<H:house> supports <H:to> with a fighting strength of <N:strength>\.?",
-        lambda m: r.SupportGiven(house(m["house"]), house(m["to"]), int(m["strength"])),
-        lambda x: f"{W(x.house)} supports {W(x.to)} with a fighting strength of {x.strength}.",
-    ),
-    of_house(
+    told(r.SupportGiven, "<H:house> supports <H:to> with a fighting strength of <N:strength>."),
+    told(
         r.SupportWithheld,
-        r"(?:decided not to support|does not support|did not support|declined to support)\b.*",
-        "decided not to support any house.",
+        "<H:house> {decided not to support any house.|(?:decided not to support|does not support|did not support"
+        r"|declined to support)\b.*}",
     ),
-    plain(
-        r.SupportRefused,
-        r"<H:house> (?:refused|declined|rejected) the support (?:of|from) <H:of>\.?",
-        lambda m: r.SupportRefused(house(m["house"]), house(m["of"])),
-        lambda x: f"{W(x.house)} refused the support of {W(x.of)}.",
-    ),
-    plain(
-        r.CardChosen,
-        r"<H:house> chose \(<N:strength>\) <A:card> to lead his forces\.?",
-        lambda m: r.CardChosen(house(m["house"]), int(m["strength"]), n.id_of(m["card"])),
-        lambda x: f"{W(x.house)} chose ({x.strength}) {n.word(x.card)} to lead his forces.",
-    ),
-    of_house(r.CardMissing, r"had no house card to lead his forces\.?", "had no house card to lead his forces."),
-    plain(
-        r.TidesDrawn,
-        r"<H:house> drew the Tides of Battle card <A:card>\.?",
-        lambda m: r.TidesDrawn(house(m["house"]), n.slug(m["card"])),
-        lambda x: f"{W(x.house)} drew the Tides of Battle card {n.word(x.card)}.",
-    ),
-    of_house(r.BladeUsed, r"decided to use the Valyrian Steel Blade[!.]?", "decided to use the Valyrian Steel Blade!"),
-    of_house(
+    told(r.SupportRefused, "<H:house> {refused|refused|declined|rejected} the support {of|of|from} <H:of>."),
+    told(r.CardChosen, "<H:house> chose (<N:strength>) <A:card> to lead his forces."),
+    told(r.CardMissing, "<H:house> had no house card to lead his forces."),
+    told(r.TidesDrawn, "<H:house> drew the Tides of Battle card <I:card>."),
+    told(r.BladeUsed, "<H:house> decided to use the Valyrian Steel Blade!"),
+    told(
         r.BladeDeclined,
-        r"decided (?:to lose this battle by not using|not to use) the Valyrian Steel Blade[!.]?",
-        "decided to lose this battle by not using the Valyrian Steel Blade.",
+        "<H:house> decided {to lose this battle by not using|to lose this battle by not using|not to use}"
+        " the Valyrian Steel Blade{.|[.!]?}",
     ),
-    plain(
-        r.AbilityDeclined,
-        r"<H:house> decided not to use <A:card>'s special ability[!.]?",
-        lambda m: r.AbilityDeclined(house(m["house"]), n.nicknamed(house(m["house"]), m["card"])),
-        lambda x: f"{W(x.house)} decided not to use {n.nickname(x.card)}'s special ability.",
-    ),
-    plain(
+    told(r.AbilityDeclined, "<H:house> decided not to use <C:card>'s special ability{.|[.!]?}"),
+    told(
         r.CardCancelled,
-        r"<H:house> used <A:card>'s special ability to cancel his opponent's house card"
-        r" and returned it to his hand[!.]?",
-        lambda m: r.CardCancelled(house(m["house"]), n.nicknamed(house(m["house"]), m["card"])),
-        lambda x: (
-            f"{W(x.house)} used {n.nickname(x.card)}'s special ability to cancel his opponent's house card"
-            " and returned it to his hand!"
-        ),
+        "<H:house> used <C:card>'s special ability to cancel his opponent's house card and returned it to his hand!",
     ),
-    plain(
-        r.CardExchanged,
-        r"<H:house> used <A:card>'s special ability to choose another house card[!.]?",
-        lambda m: r.CardExchanged(house(m["house"]), n.nicknamed(house(m["house"]), m["card"])),
-        lambda x: f"{W(x.house)} used {n.nickname(x.card)}'s special ability to choose another house card.",
-    ),
-    plain(
+    told(r.CardExchanged, "<H:house> used <C:card>'s special ability to choose another house card{.|[.!]?}"),
+    told(
         r.RivalLowered,
-        r"<H:house> used <A:card>'s special ability to move House <H:rival> to the bottom of the <T:track> track[!.]?",
-        lambda m: r.RivalLowered(
-            house(m["house"]), n.nicknamed(house(m["house"]), m["card"]), house(m["rival"]), track(m["track"])
-        ),
-        lambda x: (
-            f"{W(x.house)} used {n.nickname(x.card)}'s special ability to move House {W(x.rival)}"
-            f" to the bottom of the {n.TRACKS[x.track]} track."
-        ),
+        "<H:house> used <C:card>'s special ability to move House <H:rival> to the bottom of the <T:track>"
+        " track{.|[.!]?}",
     ),
-    plain(
-        r.AbilityUsed,
-        r"<H:house> used <A:card>'s special ability <X:text>",
-        _ability,
-        lambda x: f"{W(x.house)} used {n.nickname(x.card)}'s special ability {x.text}",
-    ),
-    Form(
-        r.AbilityResolved,
-        sentence(r"<H:house> resolved \(<N:strength>\) <A:card>'s special ability\.?"),
-        lambda m, more: (
-            r.AbilityResolved(
-                house(m["house"]), int(m["strength"]), n.id_of(m["card"]), _effects(more, house(m["house"]))
-            ),
-            (),
-        ),
-        lambda x: [
-            f"{W(x.house)} resolved ({x.strength}) {n.word(x.card)}'s special ability.",
-            *map(effect_line, x.effects),
-        ],
-    ),
+    told(r.AbilityUsed, "<H:house> used <C:card>'s special ability <X:text>"),
+    told(r.AbilityResolved, "<H:house> resolved (<N:strength>) <A:card>'s special ability.", effects=True),
     Form(
         r.BattleLost,
         sentence(
@@ -642,46 +544,28 @@ FORMS: tuple[Form, ...] = (
         _lost,
         _write_lost,
     ),
-    plain(
+    told(
         r.PowerTaken,
-        r"<H:house> resolved his (?:special )?Consolidate Power(?: ?\(\*\))? Order(?: token)? in <A:area>\."
-        r" New Power Tokens: <N:power>\.?",
-        lambda m: r.PowerTaken(house(m["house"]), n.id_of(m["area"]), int(m["power"])),
-        lambda x: (
-            f"{W(x.house)} resolved his Consolidate Power Order in {n.word(x.area)}. New Power Tokens: {x.power:+d}"
-        ),
+        r"<H:house> resolved his {|(?:special )?}Consolidate Power{|(?: ?\(\*\))?} Order{|(?: token)?} in <A:area>."
+        " New Power Tokens: <P:power>{|[.]?}",
     ),
-    Form(
+    told(
         r.SpecialMustered,
-        sentence(
-            r"<H:house> resolved his special Consolidate Power Order(?: token)? in <A:area> and mustered new units:"
-        ),
-        _listed(lambda m, force: r.SpecialMustered(house(m["house"]), n.id_of(m["area"]), force)),
-        lambda x: [
-            (
-                f"{W(x.house)} resolved his special Consolidate Power Order token in {n.word(x.area)}"
-                " and mustered new units:"
-            ),
-            f"- {with_bars(x.units, n.MUSTERED)}",
-        ],
+        "<H:house> resolved his special Consolidate Power Order{ token|(?: token)?} in <A:area>"
+        " and mustered new units:",
+        r"{- |(?:-\s*)?}<M:units>",
     ),
-    Form(
-        r.PowerConsolidated,
-        sentence(r"Houses consolidate new powers?:"),
-        _powers(r.PowerConsolidated),
-        lambda x: ["Houses consolidate new power:", power_line(x.power)],
-    ),
-    Form(
+    told(r.PowerConsolidated, "Houses consolidate new {power|powers?}:", "<G:power>"),
+    told(
         r.GameOfThronesPower,
-        sentence(r"'?Game of Thrones'? - Houses consolidated new powers?:"),
-        _powers(r.GameOfThronesPower),
-        lambda x: ["Game of Thrones - Houses consolidated new powers:", power_line(x.power)],
+        "{|'?}Game of Thrones{|'?} - Houses consolidated new {powers|powers?}:",
+        "<G:power>",
     ),
-    plain(
+    Form(
         r.WinterCame,
-        r"'?Winter [Ii]s Coming'? - New events? came up\. Now: <A:card>",
-        lambda m: r.WinterCame(*marked(m["card"])),
-        lambda x: f"'Winter is Coming' - New events came up. Now: '{with_mark(x.card, x.icon)}'",
+        sentence(r"'?Winter [Ii]s Coming'? - New events? came up\. Now: <A:card>"),
+        lambda m, more: (r.WinterCame(*marked(m["card"])), more),
+        lambda x: [f"'Winter is Coming' - New events came up. Now: '{with_mark(x.card, x.icon)}'"],
     ),
     Form(
         r.WesterosChoice,
@@ -693,81 +577,49 @@ FORMS: tuple[Form, ...] = (
         _write_choice,
     ),
     Form(r.SupplyCounted, sentence(r"<H:house> got new supplies \(<N:supply>\)\.?"), _supply, _write_supply),
-    Form(
-        r.Mustered,
-        sentence(r"<H:house> mustered new units:"),
-        _listed(lambda m, force: r.Mustered(house(m["house"]), force)),
-        lambda x: [f"{W(x.house)} mustered new units:", f"- {with_bars(x.units, n.MUSTERED)}"],
-    ),
-    plain(
-        r.Bid,
-        r"<H:house> exerted a power of \[<N:power>\] for the <T:track> track\.?",
-        lambda m: r.Bid(house(m["house"]), track(m["track"]), int(m["power"])),
-        lambda x: f"{W(x.house)} exerted a power of [{x.power}] for the {n.TRACKS[x.track]} track.",
-    ),
+    told(r.Mustered, "<H:house> mustered new units:", r"{- |(?:-\s*)?}<M:units>"),
+    told(r.Bid, "<H:house> exerted a power of [<N:power>] for the <T:track> track."),
     Form(
         r.TrackOrdered,
         sentence(r"(?:<H:house> resolved tied bids\. )?New order of the <T:track> track:"),
         _track_ordered,
         _write_track,
     ),
-    plain(
+    told(
         r.WildlingBid,
-        r"Wildlings? Attack: <H:house> deployed a power of \[<N:power>\] against the [Ww]ildlings\.?",
-        lambda m: r.WildlingBid(house(m["house"]), int(m["power"])),
-        lambda x: f"Wildlings Attack: {W(x.house)} deployed a power of [{x.power}] against the wildlings.",
+        "{Wildlings|Wildlings?} Attack: <H:house> deployed a power of [<N:power>] against the {w|[Ww]}ildlings.",
     ),
-    plain(
-        r.WildlingCardDrawn,
-        r"Drawn Wildlings? card: <A:card>",
-        lambda m: r.WildlingCardDrawn(n.id_of(m["card"].strip("'.").strip())),
-        lambda x: f"Drawn Wildling card: {n.word(x.card)}",
-    ),
-    Form(
-        r.WildlingsWon,
-        sentence(r"The [Ww]ildlings overwhelmed <H:house>'s? troops[.!]?"),
-        lambda m, more: (r.WildlingsWon(house(m["house"]), _effects(more, house(m["house"]))), ()),
-        lambda x: [f"The Wildlings overwhelmed {W(x.house)}'s troops.", *map(effect_line, x.effects)],
-    ),
-    Form(
+    told(r.WildlingCardDrawn, "Drawn {Wildling|Wildlings?} card: <A:card>"),
+    told(r.WildlingsWon, "The {W|[Ww]}ildlings overwhelmed <H:house>'{s|s?} troops{.|[.!]?}", effects=True),
+    told(
         r.WildlingsBeaten,
-        sentence(r"The crowds of [Ww]ildlings have been blown away by the armies of Westeros[!.]?"),
-        lambda m, more: (r.WildlingsBeaten(_effects(more)), ()),
-        lambda x: [
-            "The crowds of Wildlings have been blown away by the armies of Westeros!",
-            *map(effect_line, x.effects),
-        ],
+        "The crowds of {W|[Ww]}ildlings have been blown away by the armies of Westeros!",
+        effects=True,
     ),
-    plain(r.NothingHappened, r"Nothing happens\.?", lambda m: r.NothingHappened(), lambda x: "Nothing happens."),
-    plain(
-        r.PowerTokenLeft,
-        r"<H:house> left a Power token in <A:area>\.?",
-        lambda m: r.PowerTokenLeft(house(m["house"]), n.id_of(m["area"])),
-        lambda x: f"{W(x.house)} left a Power token in {n.word(x.area)}.",
-    ),
-    plain(
-        r.ShipsCaptured,
-        r"<H:house> captured <N:ships> Ships? in (?:the )?(?P<area>Port of .+?)\.?",
-        lambda m: r.ShipsCaptured(house(m["house"]), n.id_of(m["area"]), int(m["ships"])),
-        lambda x: f"{W(x.house)} captured {several(x.ships, 'ship', n.UNITS)} in {n.word(x.area)}.",
-    ),
-    plain(
+    told(r.NothingHappened, "Nothing happens."),
+    told(r.PowerTokenLeft, "<H:house> left a Power token in <A:area>."),
+    told(r.ShipsCaptured, "<H:house> captured <S:ships> in {|(?:the )?}<Q:area>."),
+    Form(
         r.GameWon,
-        r"<X:who> wins this game of thrones[!.]?",
-        _winner,
-        lambda x: f"{W(x.house) if x.house else x.player} wins this game of thrones!",
+        sentence(r"<X:who> wins this game of thrones[!.]?"),
+        lambda m, more: (_winner(m), more),
+        lambda x: [f"{W(x.house) if x.house else x.player} wins this game of thrones!"],
     ),
-    plain(r.GameAborted, r"(?P<text>.*\b(?:GAME ABORTED|[Gg]ame (?:has been|was) aborted).*)",
-          lambda m: r.GameAborted(m["text"]), lambda x: x.text),
+    Form(
+        r.GameAborted,
+        sentence(r"(?P<text>.*\b(?:GAME ABORTED|[Gg]ame (?:has been|was) aborted).*)"),
+        lambda m, more: (r.GameAborted(m["text"]), more),
+        lambda x: [x.text],
+    ),
     Form(
         r.WesterosCardShown,
         sentence(r"(?P<card>'?[A-Z][\w, ']*'?(?: ?\(W\))?'?)[.!]?"),
         _shown,
         lambda x: [with_mark(x.card, x.icon)],
     ),
-)  # fmt: skip
+)
 
-_forms: Mapping[type[r.Record], Form] = {form.kind: form for form in FORMS}
+_forms: Mapping[type[Any], Form] = {form.kind: form for form in (*FORMS, *EFFECTS)}
 
 
 def read_record(lines: Lines) -> tuple[r.AnyRecord, tuple[str, ...]]:
@@ -776,7 +628,7 @@ def read_record(lines: Lines) -> tuple[r.AnyRecord, tuple[str, ...]]:
     Where no sentence of the format fits, or one leaves a line or a name that nobody knows, its names may tell what it
     means (:mod:`.meaning`). Never fails: what stays unclear is an :class:`~.records.Unknown` with the whole text.
     """
-    known = _by_form(lines)
+    known = _by_form(FORMS, lines)
     is_vague = known is not None and isinstance(known[0], r.AbilityUsed)
     if known is not None and not is_vague and not known[1] and not any(unknown_names(known[0])):
         return known
@@ -786,9 +638,9 @@ def read_record(lines: Lines) -> tuple[r.AnyRecord, tuple[str, ...]]:
     return known or (r.Unknown("\n".join(lines)), ())
 
 
-def _by_form(lines: Lines) -> tuple[r.AnyRecord, tuple[str, ...]] | None:
+def _by_form(forms: Iterable[Form], lines: Lines) -> tuple[Any, tuple[str, ...]] | None:
     head, more = lines[0], tuple(lines[1:])
-    for form in FORMS:
+    for form in forms:
         match = form.head.fullmatch(head)
         if match is None:
             continue

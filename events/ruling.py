@@ -200,7 +200,7 @@ class _Case:
             self._check_engine(judge.rules.pinned(self.state), command)
             if self.was_overtaken and isinstance(command, PassDeadline):
                 raise Refusal("game-waited-for-its-engine")  # nobody could be heard while it ran out
-            ruling = judge.rules.decide(self.state, command, self.past)
+            ruling = judge.rules.decide(self.state, command, self.past, self.submission.at)
         except Refusal as refusal:
             self.refusal = refusal
         else:

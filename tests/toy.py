@@ -389,10 +389,10 @@ class ToyRules(BoardGame[ToyState]):
     def rules_for(self, command: Begin | Gather) -> ToyTable:
         return RULESET
 
-    def decide(self, state: ToyState, command: Any, past: Past | None = None) -> Ruling[ToyState]:
+    def decide(self, state: ToyState, command: Any, past: Past | None = None, at: str = "") -> Ruling[ToyState]:
         if isinstance(command, Crash):
             raise RuntimeError("a mistake in the rules")
-        return super().decide(state, command, past)
+        return super().decide(state, command, past, at)
 
     def begin(self, state: ToyState, command: Begin | Gather) -> Ruling[ToyState]:
         if state.charter.seats or (isinstance(command, Gather) and state.docket.joint is not None):

@@ -17,6 +17,7 @@ from domain.kernel.docket import (
     AppealFiled,
     AppealRuled,
     Docket,
+    DueSet,
     EngineAmended,
     InDoubt,
     LossAccepted,
@@ -46,13 +47,14 @@ class AppealLimits(msgspec.Struct, frozen=True):
     lost: int
 
 
-QUIET: tuple[type[Fact], ...] = (PrivilegeUsed, SecretsRead, DraftKept, AnswerTaken, AnswerSealed)
+QUIET: tuple[type[Fact], ...] = (PrivilegeUsed, SecretsRead, DueSet, DraftKept, AnswerTaken, AnswerSealed)
 """Facts that change nothing which a plan rests on, as long as nobody else is awaited after them."""
 
 OF_THE_DOCKET: tuple[type[Fact], ...] = (
     AppealFiled,
     AppealRuled,
     InDoubt,
+    DueSet,
     EngineAmended,
     SecretsReadOpened,
     LossAccepted,

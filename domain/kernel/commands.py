@@ -24,6 +24,17 @@ class PassDeadline(Command, frozen=True, tag="pass-deadline"):
     question: int | None = None
 
 
+class SetDue(Command, frozen=True, tag="set-due"):
+    """The service: question ``question`` is due at the instant ``due``, or at none with an empty one.
+
+    The service computes the instant; the record keeps it, and a deadline of that question passes no earlier. An instant
+    is written as the store writes times: ``2025-01-31T18:00:00.000000Z``.
+    """
+
+    question: int
+    due: str
+
+
 class StateDraws(Command, frozen=True, tag="state-draws"):
     """The organiser of a game with imposed chance: the next shuffle of a deck puts these cards on top, in this order.
 

@@ -87,6 +87,13 @@ class Joint(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.closed and set(self.commitments) == {*self.shares, *self.withheld}
 
 
+class Due(msgspec.Struct, frozen=True):
+    """Until when a question may be answered: an instant that the service computed."""
+
+    question: int
+    at: str
+
+
 class Struck(msgspec.Struct, frozen=True):
     """Entries that no longer count, and the rewind that struck them out."""
 
@@ -102,7 +109,8 @@ class Docket(msgspec.Struct, frozen=True, omit_defaults=True):
     At the present ``question`` the players ``anew`` are asked anew, and answers of those in ``again`` have been kept;
     nothing more is offered for them there.
     ``reads`` are the entries whose record of a read of secrets is still sealed. ``shared``: the game has ended and its
-    shared seed waits for other tables, or is open. ``unseen``: of the last rewind.
+    shared seed waits for other tables, or is open. ``unseen``: of the last rewind. ``due`` counts while its question is
+    open.
     """
 
     struck: tuple[tuple[int, int], ...] = ()
@@ -119,6 +127,7 @@ class Docket(msgspec.Struct, frozen=True, omit_defaults=True):
     joint: Joint | None = None
     shared: Literal["", "awaited", "open"] = ""
     unseen: bool = False
+    due: Due | None = None
 
     @property
     def open_appeals(self) -> tuple[Appeal, ...]:
@@ -249,6 +258,13 @@ class EngineAmended(Fact, frozen=True, tag=True):
 
     engine: str
     reason: str
+
+
+class DueSet(Fact, frozen=True, tag=True):
+    """Until when the open question may be answered; without ``due`` there is no such instant any more."""
+
+    question: int
+    due: str = ""
 
 
 class PrivilegeUsed(Fact, frozen=True, tag=True):
@@ -410,6 +426,8 @@ def evolve_docket(docket: Docket, fact: Fact) -> Docket:
             return change(docket, doubts=tuple(sorted((*others, fact.doubt), key=lambda one: one.appeal)))
         case EngineAmended():
             return change(docket, engine=fact.engine)
+        case DueSet():
+            return change(docket, due=Due(fact.question, fact.due) if fact.due else None)
         case PrivilegeUsed():
             return change(docket, reads=(*docket.reads, fact.entry)) if fact.sealed else docket
         case SecretsReadOpened():
@@ -437,6 +455,7 @@ DOCKET_FACTS: tuple[type[Fact], ...] = (
     AppealRuled,
     InDoubt,
     EngineAmended,
+    DueSet,
     PrivilegeUsed,
     SecretsRead,
     SecretsReadOpened,

@@ -7,6 +7,7 @@ seats make a seed together or share one with other tables, a game stays with its
 
 from __future__ import annotations
 
+import re
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -31,9 +32,9 @@ from domain.kernel.arbiter import (
 )
 from domain.kernel.arbiter import Correct as Correct
 from domain.kernel.arbiter import Rewind as Rewind
-from domain.kernel.commands import Command, PassDeadline, StateDraws
+from domain.kernel.commands import Command, PassDeadline, SetDue, StateDraws
 from domain.kernel.decision import Answer, Decision
-from domain.kernel.docket import Docket, Doubt, InDoubt
+from domain.kernel.docket import Docket, Doubt, DueSet, InDoubt
 from domain.kernel.facts import Answered, AnswerSealed, AnswerTaken, Fact
 from domain.kernel.joint import CloseShares, CommitShare, OpenShare, joint_seed, take_share
 from domain.kernel.refusal import Refusal
@@ -47,8 +48,11 @@ ACTS = (Rewind, Correct, FileAppeal, RuleOnAppeal, Amend, ReadSecrets, AcceptLos
 SHARES = (CommitShare, OpenShare, CloseShares)
 """Commands by which server and seats make the seed together, before the game begins."""
 
-COMMANDS = (PassDeadline, StateDraws, *SHARES, *ACTS, OpenSharedSeed)
+COMMANDS = (PassDeadline, SetDue, StateDraws, *SHARES, *ACTS, OpenSharedSeed)
 """The commands that every game takes, besides its answers and those that begin it."""
+
+_INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
+"""An instant as the store writes it. All have one length, so that they are compared as text."""
 
 MOST_STATED = 1_000
 """How many shuffles may be stated ahead: whole games from outside state some dozen."""
@@ -193,13 +197,14 @@ class BoardGame(Protocol[P]):
 
     # What is the same in all of them
 
-    def decide(self, state: P, command: Command, past: Past | None = None) -> Ruling[P]:
+    def decide(self, state: P, command: Command, past: Past | None = None, at: str = "") -> Ruling[P]:
         """Rule on a command. Raises Refusal; the state given is never changed.
 
-        ``past`` is the record so far; acts of an arbiter look into it.
+        ``past`` is the record so far; acts of an arbiter look into it. ``at`` is when the command was received, by the
+        store's clock, which never goes back within a game; it stands in the entry. Empty where nobody has sent it yet.
         """
         try:
-            ruling = self._decide(state, command, past)
+            ruling = self._decide(state, command, past, at)
         except Refusal as refusal:
             if state.charter.edition:
                 self.rules_of(state).cited(refusal)
@@ -232,7 +237,7 @@ class BoardGame(Protocol[P]):
                 game.emit(InDoubt(doubt=doubt))
         return Ruling((*ruling.facts, *game.facts), game.state)
 
-    def _decide(self, state: P, command: Any, past: Past | None) -> Ruling[P]:
+    def _decide(self, state: P, command: Any, past: Past | None, at: str) -> Ruling[P]:
         if isinstance(command, self.beginnings):
             return self.begin(state, command)
         if isinstance(command, SHARES):
@@ -243,7 +248,12 @@ class BoardGame(Protocol[P]):
         rules = self.rules_of(state)
         if isinstance(command, PassDeadline):
             self._check_standstill(state, command.player)
+            due = state.docket.due
+            if due is not None and due.question == command.question == state.question and at < due.at:
+                raise Refusal("not-due", rules.citations.missed, due=due.at, at=at)
             return self._checked(state, miss_deadline(rules, state, command.player, command.question))
+        if isinstance(command, SetDue):
+            return self._set_due(rules, state, command)
         if isinstance(command, StateDraws):
             if state.charter.chance != "imposed":
                 raise Refusal("draws-are-not-stated-here", rules.citations.seeds)
@@ -261,6 +271,18 @@ class BoardGame(Protocol[P]):
         self._check_standstill(state, command.player)
         rules.check_names(state, command)
         return self._checked(state, rule_on(rules, state, command))
+
+    def _set_due(self, rules: Table[P], state: P, command: SetDue) -> Ruling[P]:
+        """Until when the open question may be answered."""
+        if state.is_over:
+            raise Refusal("game-over")
+        if command.question != state.question:
+            raise Refusal("question-closed", rules.citations.missed, question=command.question, open=state.question)
+        if command.due and not _INSTANT.fullmatch(command.due):
+            raise Refusal("not-an-instant", unknown=True, due=command.due)
+        game = rules.game(state)
+        game.emit(DueSet(question=command.question, due=command.due), *rules.citations.missed)
+        return Ruling(tuple(game.facts), game.state)
 
     # Appeals
 

@@ -121,8 +121,8 @@ def digests(game: Recorded, rules: Any = THRONES) -> str:
 class Reshaped(Thrones):
     """The same rules after a rearrangement: other procedures on the stack, other names in code."""
 
-    def decide(self, state: Any, command: Any, past: Any = None) -> Any:
-        ruling = super().decide(state, command, past)
+    def decide(self, state: Any, command: Any, past: Any = None, at: str = "") -> Any:
+        ruling = super().decide(state, command, past, at)
         facts = [
             msgspec.structs.replace(one, frames=({"name": "Elsewhere"},)) if isinstance(one, Awaiting) else one
             for one in ruling.facts
@@ -133,8 +133,8 @@ class Reshaped(Thrones):
 class FixedFirst(Thrones):
     """One ruling of the first edition cites a rule more."""
 
-    def decide(self, state: Any, command: Any, past: Any = None) -> Any:
-        ruling = super().decide(state, command, past)
+    def decide(self, state: Any, command: Any, past: Any = None, at: str = "") -> Any:
+        ruling = super().decide(state, command, past, at)
         if ruling.state.charter.edition != "first-edition":
             return ruling
         last = ruling.facts[-1]

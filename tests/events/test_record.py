@@ -274,7 +274,7 @@ def test_a_forged_time_is_named_by_the_inbox() -> None:
 
 def test_other_rules_disagree_where_they_first_matter() -> None:
     class Generous(toy.ToyRules):
-        def decide(self, state: toy.ToyState, command: object, past: object = None) -> object:  # type: ignore[override]  # a test's shortcut
+        def decide(self, state: toy.ToyState, command: object, past: object = None, at: str = "") -> object:  # type: ignore[override]  # a test's shortcut
             if isinstance(command, toy.Keep) and state.round == 2:
                 command = msgspec.structs.replace(command, keep=not command.keep)
             return super().decide(state, command)

@@ -345,8 +345,8 @@ def test_only_an_act_that_moves_the_game_may_go_ahead() -> None:
 class Stricter(Newer):
     """The next version cites a rule more, so that it would rule otherwise on everything."""
 
-    def decide(self, state: Any, command: Any, past: Any = None) -> Any:
-        ruling = super().decide(state, command, past)
+    def decide(self, state: Any, command: Any, past: Any = None, at: str = "") -> Any:
+        ruling = super().decide(state, command, past, at)
         facts = (replace(ruling.facts[0], rules=(*ruling.facts[0].rules, "2E-GEN-1")), *ruling.facts[1:])
         return replace(ruling, facts=facts)
 

@@ -46,10 +46,10 @@ def take(how: How) -> None:
 class PoisonRules(toy.ToyRules):
     command_type: Any = toy.ToyCommand | Poison
 
-    def decide(self, state: toy.ToyState, command: Any, past: Past | None = None) -> Ruling[Any]:
+    def decide(self, state: toy.ToyState, command: Any, past: Past | None = None, at: str = "") -> Ruling[Any]:
         if isinstance(command, Poison):
             take(command.how)
-        return super().decide(state, command, past)
+        return super().decide(state, command, past, at)
 
 
 RULES = PoisonRules()

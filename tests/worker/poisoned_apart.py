@@ -14,12 +14,12 @@ from tests.worker.poison import How, take
 _decide = Thrones.decide
 
 
-def decide(self: Thrones, state: Any, command: Any, past: Past | None = None) -> Ruling[Any]:
+def decide(self: Thrones, state: Any, command: Any, past: Past | None = None, at: str = "") -> Ruling[Any]:
     said = getattr(command, "reason", "") or getattr(command, "opinion", "")
     how = command.origin.purpose if isinstance(command, Start) and command.origin else said
     if how in get_args(How):
         take(how)
-    return _decide(self, state, command, past)
+    return _decide(self, state, command, past, at)
 
 
 if __name__ == "__main__":

@@ -113,7 +113,7 @@ def test_a_bug_parks_the_game_keeps_the_command_and_the_operator_lets_it_go_on(s
     assert (store.version("toy-1"), store.unruled_tail("toy-1")) == (3, 2)
 
     class Mended(toy.ToyRules):
-        def decide(self, state: Any, command: Any, past: Any = None) -> Any:
+        def decide(self, state: Any, command: Any, past: Any = None, at: str = "") -> Any:
             if isinstance(command, toy.Crash):
                 raise toy.Refusal("mended")
             return super().decide(state, command)

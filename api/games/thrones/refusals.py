@@ -254,6 +254,8 @@ SENTENCES: dict[str, Callable[[Prose, Params], str]] = {
     "already-started": lambda p, x: "The game has begun already.",
     "game-over": lambda p, x: "The game is over.",
     "question-closed": _closed,
+    "not-due": lambda p, x: f"The question may be answered until {x['due']}; this deadline came at {x['at']}.",
+    "not-an-instant": lambda p, x: f"“{x['due']}” is no instant such as 2025-01-31T18:00:00.000000Z.",
     "question-missing": lambda p, x: (
         f"A deadline names the question that it is about, and this one names none. Question {x['open']} is open now."
     ),

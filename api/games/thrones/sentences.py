@@ -308,6 +308,9 @@ SENTENCES: dict[type[kernel.Fact], Callable[[Prose, Any], str]] = {
     ),
     docket.AppealRuled: lambda p, x: f"Appeal {x.number}: {OUTCOMES[x.outcome]}. Opinion: {_clause(x.opinion) or '-'}.",
     docket.InDoubt: _in_doubt,
+    docket.DueSet: lambda p, x: (
+        f"Question {x.question} may be answered {f'until {x.due}' if x.due else 'at any time'}."
+    ),
     docket.EngineAmended: lambda p, x: f"From here on {x.engine} rules on the game{_because(x.reason)}.",
     docket.PrivilegeUsed: lambda p, x: (
         "Secrets are read by privilege"

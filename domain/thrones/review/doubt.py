@@ -26,6 +26,7 @@ from domain.kernel.docket import (
     CorrectionOffered,
     Docket,
     Doubt,
+    DueSet,
     EngineAmended,
     InDoubt,
     LossAccepted,
@@ -82,7 +83,7 @@ HANDS = (
 )
 """Facts of entries that no answer alone has made: behind them nothing is told apart."""
 
-LASTING = (AppealFiled, AppealRuled, InDoubt, LossAccepted, PrivilegeUsed, SecretsRead, DrawsStated)
+LASTING = (AppealFiled, AppealRuled, DueSet, InDoubt, LossAccepted, PrivilegeUsed, SecretsRead, DrawsStated)
 """Facts that change nothing a rule decides by."""
 
 MOST_STEPS = 20_000

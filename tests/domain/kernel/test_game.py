@@ -10,13 +10,15 @@ import pytest
 from domain.kernel.agreed import Arbitration
 from domain.kernel.arbiter import Amend, Correct, FileAppeal, ReadSecrets, Rewind, RuleOnAppeal
 from domain.kernel.chance import commitment
-from domain.kernel.commands import PassDeadline, StateDraws
+from domain.kernel.commands import PassDeadline, SetDue, StateDraws
 from domain.kernel.docket import AnswerOffered, SecretsReadOpened
 from domain.kernel.facts import Fact, SeedOpened
 from domain.kernel.joint import CloseShares, CommitShare, OpenShare, joint_seed, share_commitment
 from domain.kernel.shared import OpenSharedSeed, SharedSeed
 from events import codec
+from events.chain import digest
 from events.envelope import Accepted, Cause, Refused, submission
+from events.keys import game_key
 from events.ruling import Judge
 from events.store import Store
 from events.verify import verify_store
@@ -38,11 +40,11 @@ class Played:
         store.create(GAME, "toy", "1", began, pepper=PEPPER)
         adjudicate(store, JUDGE, GAME)
 
-    def say(self, command: Any, cause: Cause = "command") -> str:
+    def say(self, command: Any, cause: Cause = "command", at: str = AT) -> str:
         """The code of the refusal; empty for what was accepted."""
         player = toy.RULES.player_of(command)
         seat = SEAT_OF.get(player or "", player) if cause == "command" and player else None
-        self.store.submit(GAME, submission(command, seat=seat, cause=cause, at=AT))
+        self.store.submit(GAME, submission(command, seat=seat, cause=cause, at=at))
         adjudicate(self.store, JUDGE, GAME)
         verdict = self.entry().verdict
         if isinstance(verdict, Refused) and verdict.sealed is not None:
@@ -155,6 +157,54 @@ def test_drafts_and_missed_deadlines(real_store: Store) -> None:  # noqa: F811
     assert played.say(PassDeadline(player="red", question=number), "deadline") == "question-closed"
     played.end()
     played.verified()
+
+
+def test_a_deadline_passes_when_it_is_due_and_once(real_store: Store) -> None:  # noqa: F811
+    played = Played(real_store, begin())
+    early, due, late = (f"2025-01-0{day}T12:00:00.000000Z" for day in (2, 3, 4))
+    number = played.state.question
+
+    def passes(player: str, at: str, question: int = number) -> str:
+        return played.say(PassDeadline(player=player, question=question), "deadline", at)
+
+    assert played.say(SetDue(question=number, due=due), "command") == "not-your-seat"
+    assert played.say(SetDue(question=number + 1, due=due), "system") == "question-closed"
+    assert played.say(SetDue(question=number, due="tomorrow"), "system") == "not-an-instant"
+    assert played.say(SetDue(question=number, due=due), "system") == ""
+    assert passes("red", early) == "not-due"
+    assert played.say(toy.Bid(by="green", coins=2), at=early) == ""  # in time
+    assert passes("red", due) == ""
+    assert played.state.answers["green"].coins == 2 and played.state.answers["red"].coins == 0
+    assert passes("red", late) == passes("green", late) == "not-awaited"
+    assert played.say(SetDue(question=number, due=""), "system", late) == ""  # from now on as the organiser likes
+    assert passes("blue", late) == ""
+    assert passes("blue", late) == "question-closed"
+    last = played.state.question
+    assert passes(toy.owed(played.state)[0].player, late, last) == ""  # what was due was the question before
+    played.end()
+    played.verified()
+
+
+def test_a_deadline_that_is_written_as_earlier_than_it_came_is_found(real_store: Store) -> None:  # noqa: F811
+    """The ruling rests on the time of its entry, so that no other one can be put in its place."""
+    played = Played(real_store, begin())
+    number, due = played.state.question, "2025-01-03T12:00:00.000000Z"
+    assert played.say(SetDue(question=number, due=due), "system") == ""
+    assert played.say(PassDeadline(player="red", question=number), "deadline", due) == ""
+    version = real_store.version(GAME)
+    stored = real_store.entry(GAME, version)
+    assert stored is not None
+    public = stored.public.replace(due.encode(), b"2025-01-02T12:00:00.000000Z", 1)
+    prev = codec.entry(stored).prev
+    parts = codec.write_parts(stored.sealed)
+    fields = {"public": public, "sealed": parts, "digest": digest(prev, public, stored.sealed)}
+    key = game_key(GAME, "ledger")
+    rows = real_store.client.xrange(key)
+    real_store.client.delete(key)
+    for name, row in [*rows[:-1], (rows[-1][0], fields)]:
+        real_store.client.xadd(key, row, id=name)
+    found = verify_store(real_store, JUDGE, GAME).disagreement
+    assert found is not None and found.seq == version
 
 
 def test_seats_make_the_seed_together(real_store: Store) -> None:  # noqa: F811

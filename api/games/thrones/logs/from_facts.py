@@ -798,6 +798,7 @@ UNTOLD: dict[str, tuple[str, ...]] = {
         "AppealFiled",
         "AppealRuled",
         "InDoubt",
+        "DueSet",
         "EngineAmended",
         "PrivilegeUsed",
         "SecretsRead",

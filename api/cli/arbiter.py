@@ -15,30 +15,28 @@ from api.bench import MAY_AMEND, Bench, PlannedAnswer, picture
 from api.certificate import as_text, certify
 from api.cli.common import (
     REFUSED,
-    Data,
+    REPEATED,
+    Document,
     Failure,
     GameId,
-    Json,
     Moment,
+    Options,
     Out,
-    QueueUrl,
     SeatName,
-    StoreUrl,
     TokenText,
     plain,
     usage,
+    with_options,
 )
 from api.cli.diff import tell_radius
-from api.cli.place import Place, place
-from api.cli.play import told
+from api.cli.place import Place, at_place, place
+from api.cli.play import refusal_told, told
 from api.engines import compare
-from api.games.thrones.refusals import explain
-from api.games.thrones.sentences import Prose, part_in_words
+from api.games.thrones.sentences import part_in_words
 from api.tokens import ORGANISER, Caller
 from domain.kernel.arbiter import Amend, Correct, Rewind, RuleOnAppeal
 from domain.kernel.docket import LOST
 from domain.kernel.printing import one_line, printable_json
-from domain.thrones.language.state import State
 from domain.thrones.ruleset import THRONES
 from events.envelope import Receipt, Refused
 from events.export import export_game
@@ -72,12 +70,6 @@ def bench(here: Place) -> Bench:
     return Bench(here.desk, ruled)
 
 
-def _house(here: Place, game: str, name: str) -> str:
-    state: State = here.desk.line(game).state
-    found = state.charter.seats.get(name)
-    return found if found is not None else here.desk.lexicon(game).houses.resolve(name, 1)
-
-
 def _stated(state: list[str], file: str) -> tuple[dict[str, Any], ...]:
     """Facts that the arbiter states, from options and from a file."""
     try:
@@ -91,7 +83,10 @@ def _stated(state: list[str], file: str) -> tuple[dict[str, Any], ...]:
     return tuple(found)
 
 
+@at_place
 def why(
+    out: Out,
+    here: Place,
     game: GameId,
     entry: Annotated[
         str, typer.Argument(help="An entry, or a time: the last one received by then.", show_default=False)
@@ -99,83 +94,64 @@ def why(
     at: Moment = "",
     seat: SeatName = "",
     token: TokenText = "",
-    data: Data = "",
-    store: StoreUrl = "",
-    queue: QueueUrl = "",
-    json: Json = False,
-) -> None:
+) -> Document:
     """Explain one entry: who decided what, by which rules, with which sums and draws, the board before and after."""
-    out = Out(json)
-    with place(data, store, queue) as here:
-        caller = here.caller(game, seat, token)
-        here.settle(game)
-        seq = here.desk.version_at(game, entry)
-        assert seq is not None, "an entry is named"
-        found = certify(here.desk, game, caller, seq, here.desk.version_of(game, at) if at else None)
+    caller = here.enter(game, seat, token)
+    seq = here.desk.version_at(game, entry)
+    assert seq is not None, "an entry is named"
+    found = certify(here.desk, game, caller, seq, here.desk.version_of(game, at) if at else None)
     out.say(as_text(found).rstrip("\n"))
-    out.document(found)
+    return found
 
 
+@at_place
 def arbiter(
+    out: Out,
+    here: Place,
     game: GameId,
     name: Annotated[str, typer.Argument(help="What the arbiter is called.", show_default=False)],
     seat: Annotated[str, typer.Option(help="His seat, or its House, where he plays in the game himself.")] = "",
-    data: Data = "",
-    store: StoreUrl = "",
-    queue: QueueUrl = "",
-    json: Json = False,
-) -> None:
+) -> Document:
     """Issue a token for an arbiter; an old one of the same name is void."""
-    out = Out(json)
-    with place(data, store, queue) as here:
-        here.caller(game)
-        here.settle(game)
-        plays = here.seat(game, seat) if seat else ""
-        Bench.check_name(here.desk.agreed(game), name, plays)
-        Bench.check_seat(here.desk.line(game).state, plays)
-        issued = here.desk.tokens.issue_arbiter(game, name, plays)
+    here.enter(game)
+    plays = here.seat(game, seat) if seat else ""
+    Bench.check_name(here.desk.agreed(game), name, plays)
+    Bench.check_seat(here.desk.line(game).state, plays)
+    issued = here.desk.tokens.issue_arbiter(game, name, plays)
     out.say(issued)
-    out.document({"game": game, "arbiter": name, "seat": plays or None, "token": issued})
+    return {"game": game, "arbiter": name, "seat": plays or None, "token": issued}
 
 
+@at_place
 def perspective(
+    out: Out,
+    here: Place,
     game: GameId,
     house: Annotated[str, typer.Argument(help="A House, or its seat.", show_default=False)],
     at: Annotated[str, typer.Option(help="An entry, or a time such as 2025-01-31T18:00:00Z.")] = "",
     why: Why = "",
     token: TokenText = "",
-    data: Data = "",
-    store: StoreUrl = "",
-    queue: QueueUrl = "",
-    json: Json = False,
-) -> None:
+) -> Document:
     """Show the game as one House knew it at a moment, beside the truth. Before the end it needs a reason."""
-    out = Out(json)
-    with place(data, store, queue) as here:
-        caller = here.caller(game, token=token)
-        here.settle(game)
-        wanted = here.desk.version_at(game, at or None)
-        found = bench(here).perspective(game, caller, _house(here, game, house), wanted, why)
+    caller = here.enter(game, token=token)
+    wanted = here.desk.version_at(game, at or None)
+    found = bench(here).perspective(game, caller, here.house(game, house), wanted, why)
     out.say(f"{game}, version {found.version}")
     out.say(picture(found))
-    out.document(found)
+    return found
 
 
-def secrets(
-    game: GameId, at: Moment = "", data: Data = "", store: StoreUrl = "", queue: QueueUrl = "", json: Json = False
-) -> None:
+@at_place
+def secrets(out: Out, here: Place, game: GameId, at: Moment = "") -> Document:
     """List who has read secrets by privilege, as everybody may know it now."""
-    out = Out(json)
-    with place(data, store, queue) as here:
-        here.caller(game)
-        here.settle(game)
-        reads = bench(here).reads(game, here.desk.version_of(game, at or None))
+    here.enter(game)
+    reads = bench(here).reads(game, here.desk.version_of(game, at or None))
     sealed = "(opened when the game ends)"
     rows = [(one.entry, one.at, one.who or sealed, one.what or "", one.why or "") for one in reads]
     out.table(("Entry", "When", "Who", "What", "Why"), rows)
     if not reads:
         out.say("Nobody has read secrets by privilege.")
-    out.document({"game": game, "reads": reads})
+    return {"game": game, "reads": reads}
 
 
 # Plans
@@ -189,7 +165,10 @@ def _say_answers(out: Out, answers: tuple[PlannedAnswer, ...], names: Callable[[
             out.say(f"    {one.said}")
 
 
+@at_place
 def plan(
+    out: Out,
+    here: Place,
     game: GameId,
     to: Entry,
     causal: Causal = False,
@@ -200,20 +179,13 @@ def plan(
     appeal: Number = None,
     why: Why = "",
     token: TokenText = "",
-    data: Data = "",
-    store: StoreUrl = "",
-    queue: QueueUrl = "",
-    json: Json = False,
-) -> None:
+) -> Document:
     """Show what a rewind to the position after an entry would do. It does nothing yet."""
-    out = Out(json)
-    with place(data, store, queue) as here:
-        caller = here.caller(game, token=token)
-        here.settle(game)
-        command = Rewind(to=to, reason="", causal=causal, correction=_stated(state, facts), appeal=appeal)
-        command = bench(here).corrections(game, command, tuple(without))
-        found = bench(here).plan_rewind(game, caller, command, redraw=redraw, why=why)
-        prose = Prose(here.desk.edition(here.desk.line(game).state))
+    caller = here.enter(game, token=token)
+    command = Rewind(to=to, reason="", causal=causal, correction=_stated(state, facts), appeal=appeal)
+    command = bench(here).corrections(game, command, tuple(without))
+    found = bench(here).plan_rewind(game, caller, command, redraw=redraw, why=why)
+    prose = here.desk.prose(game)
     struck = f"entries {found.struck[0]} to {found.struck[-1]}" if len(found.struck) > 1 else f"entry {found.struck[0]}"
     out.say(f"A rewind of {game} to entry {to} strikes out {struck}.", style="bold")
     out.say("Secrets that have come to light since:" if found.exposed else "No secret has come to light since.")
@@ -238,37 +210,39 @@ def plan(
     if redraw:
         out.say("New draws are made when it is applied; what is offered behind the first may come out otherwise.")
     out.say(f"Apply it with: rookery rewind {game} {to} --version {found.version} --reason … and the same options.")
-    out.document(found)
+    return found
 
 
 # Acts
 
 
-def _act(here: Place, out: Out, game: str, caller: Caller, command: Any, version: int | None, redraw: bool) -> None:
+def _act(
+    here: Place, out: Out, game: str, caller: Caller, command: Any, version: int | None = None, redraw: bool = False
+) -> Document:
     """Send an act and print what came of it."""
-    receipt = bench(here).act(game, caller, command, expected=version, redraw=redraw)
-    _conclude(here, out, game, receipt)
+    return _conclude(here, out, game, bench(here).act(game, caller, command, expected=version, redraw=redraw))
 
 
-def _conclude(here: Place, out: Out, game: str, receipt: Receipt) -> None:
-    out.document({"game": game, "entry": _concluded(here, out, game, receipt)})
+def _conclude(here: Place, out: Out, game: str, receipt: Receipt) -> Document:
+    return {"game": game, "entry": _concluded(here, out, game, receipt)}
 
 
 def _concluded(here: Place, out: Out, game: str, receipt: Receipt) -> Any:
     entry = bench(here).told(game, here.ruling(receipt))
     if isinstance(entry.verdict, Refused):
         verdict = entry.verdict
-        prose = Prose(here.desk.edition(here.desk.line(game).state))
-        rules = f" [{', '.join(verdict.rules)}]" if verdict.rules else ""
-        message = f"Refused. {explain(verdict.code, verdict.params, prose)}{rules}"
-        raise Failure(REFUSED, verdict.code, message, entry=plain(entry))
+        prose = here.desk.prose(game)
+        raise Failure(REFUSED, verdict.code, refusal_told(verdict, prose), entry=plain(entry))
     out.say(f"Entry {entry.seq}:", style="bold")
     for sentence in told(entry):
         out.say(f"  {sentence}")
     return entry
 
 
+@at_place
 def rewind(
+    out: Out,
+    here: Place,
     game: GameId,
     to: Entry,
     version: Planned,
@@ -281,23 +255,19 @@ def rewind(
     appeal: Number = None,
     opinion: Opinion = "",
     token: TokenText = "",
-    data: Data = "",
-    store: StoreUrl = "",
-    queue: QueueUrl = "",
-    json: Json = False,
-) -> None:
+) -> Document:
     """Take a game back to the position after an entry, as planned. Nothing is removed: entries are struck out."""
-    out = Out(json)
-    with place(data, store, queue) as here:
-        caller = here.caller(game, token=token)
-        here.settle(game)
-        stated = _stated(state, facts)
-        command = Rewind(to=to, reason=reason, causal=causal, correction=stated, appeal=appeal, opinion=opinion)
-        command = bench(here).corrections(game, command, tuple(without))
-        _act(here, out, game, caller, command, version, redraw)
+    caller = here.enter(game, token=token)
+    stated = _stated(state, facts)
+    command = Rewind(to=to, reason=reason, causal=causal, correction=stated, appeal=appeal, opinion=opinion)
+    command = bench(here).corrections(game, command, tuple(without))
+    return _act(here, out, game, caller, command, version, redraw)
 
 
+@at_place
 def correct(
+    out: Out,
+    here: Place,
     game: GameId,
     reason: Annotated[str, typer.Option(help="Why, for everybody to read.")] = "",
     version: Annotated[int | None, typer.Option(help="The version that the plan was made for.")] = None,
@@ -307,74 +277,60 @@ def correct(
     appeal: Number = None,
     opinion: Opinion = "",
     token: TokenText = "",
-    data: Data = "",
-    store: StoreUrl = "",
-    queue: QueueUrl = "",
-    json: Json = False,
-) -> None:
+) -> Document:
     """State facts on the present position. Without --version it only shows what it would do."""
-    out = Out(json)
-    with place(data, store, queue) as here:
-        caller = here.caller(game, token=token)
-        here.settle(game)
-        stated, decided = _stated(state, facts), tuple(instead_of)
-        command = Correct(facts=stated, reason=reason, instead_of=decided, appeal=appeal, opinion=opinion)
-        if version is not None:
-            _act(here, out, game, caller, command, version, False)
-            return
-        found = bench(here).plan_correction(game, caller, command)
-        prose = Prose(here.desk.edition(here.desk.line(game).state))
+    caller = here.enter(game, token=token)
+    stated, decided = _stated(state, facts), tuple(instead_of)
+    command = Correct(facts=stated, reason=reason, instead_of=decided, appeal=appeal, opinion=opinion)
+    if version is not None:
+        return _act(here, out, game, caller, command, version)
+    found = bench(here).plan_correction(game, caller, command)
+    prose = here.desk.prose(game)
     out.say(f"This would be stated in {game}:", style="bold")
     for sentence in found.stated:
         out.say(f"  {sentence}")
     _say_answers(out, found.answers, prose.name)
     out.say(f"Apply it with the same options and: --version {found.version} --reason …")
-    out.document(found)
+    return found
 
 
+@at_place
 def appeal(
+    out: Out,
+    here: Place,
     game: GameId,
     entry: Entry,
     statement: Annotated[str, typer.Option(help="What is wrong with the ruling.", show_default=False)],
     seat: SeatName = "",
     token: TokenText = "",
-    data: Data = "",
-    store: StoreUrl = "",
-    queue: QueueUrl = "",
-    json: Json = False,
-) -> None:
+) -> Document:
     """Appeal against the ruling of an entry. The game stands still until an arbiter has ruled on it."""
-    out = Out(json)
-    with place(data, store, queue) as here:
-        caller = here.caller(game, seat, token)
-        here.settle(game)
-        _conclude(here, out, game, bench(here).appeal(game, caller, entry, statement))
+    caller = here.enter(game, seat, token)
+    return _conclude(here, out, game, bench(here).appeal(game, caller, entry, statement))
 
 
+@with_options
 def amend(
+    out: Out,
+    options: Options,
     reason: Reason,
     game: Annotated[str, typer.Argument(help="The game; none with --all.", show_default=False)] = "",
     every: Annotated[bool, typer.Option("--all", help="Every running game that another engine rules.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Amend, without being asked.")] = False,
     token: TokenText = "",
-    data: Data = "",
-    store: StoreUrl = "",
-    queue: QueueUrl = "",
-    json: Json = False,
-) -> None:
+) -> Document:
     """Move a running game to the rules engine that is installed here, from the next entry on.
 
     First it says what of the record would come out otherwise by this engine; nothing of it changes. Letters that wait
     for the old engine are ruled by the new one.
     """
-    out = Out(json)
     if bool(game) == every:
         raise usage("Name a game, or --all.")
-    with place(data, store, queue) as here:
+    with place(options) as here:
         found = [_compared(here, out, one, token) for one in ([game] if game else _elsewhere(here))]
         for one in found:
             name = str(one["game"])
-            if not yes and (json or not sys.stdin.isatty() or not typer.confirm(f"Amend {name}?")):
+            if not yes and (out.json or not sys.stdin.isatty() or not typer.confirm(f"Amend {name}?")):
                 continue
             command = Amend(engine=here.desk.engine_of(name), reason=reason)
             receipt = bench(here).act(name, here.caller(name, token=token), command)
@@ -423,7 +379,10 @@ opinions = typer.Typer(help="Rule on an appeal without taking anything back.", n
 
 
 @opinions.command("give")
+@with_options
 def give(
+    out: Out,
+    options: Options,
     game: GameId,
     appeal: Annotated[int, typer.Argument(help="The number of the appeal.", show_default=False)],
     outcome: Annotated[
@@ -432,39 +391,31 @@ def give(
     ],
     text: Annotated[str, typer.Option(help="The opinion.", show_default=False)],
     token: TokenText = "",
-    data: Data = "",
-    store: StoreUrl = "",
-    queue: QueueUrl = "",
-    json: Json = False,
-) -> None:
+) -> Document:
     """Decline an appeal, uphold the ruling, or dismiss the appeal. Rewinds and corrections name theirs themselves."""
-    out = Out(json)
     if outcome not in LOST:
         raise usage(
             f"An appeal is upheld, declined, dismissed here, not {outcome!r}; rewind and correct take --appeal."
         )
-    with place(data, store, queue) as here:
-        caller = here.caller(game, token=token)
-        here.settle(game)
+    with place(options) as here:
+        caller = here.enter(game, token=token)
         command = RuleOnAppeal(appeal=appeal, outcome=outcome, opinion=text)
-        _act(here, out, game, caller, command, None, False)
+        return _act(here, out, game, caller, command)
 
 
 @opinions.command("export")
+@at_place(repeated=REPEATED[:-1])
 def export(
+    out: Out,
+    here: Place,
     game: GameId,
     appeal: Annotated[int, typer.Argument(help="The number of the appeal.", show_default=False)],
     file: Annotated[str, typer.Argument(help="Where to write; standard output without it.")] = "-",
     token: TokenText = "",
-    data: Data = "",
-    store: StoreUrl = "",
-    queue: QueueUrl = "",
-) -> None:
+) -> Document:
     """Write an appeal that was ruled on as a case, position included, to try every engine to come with it."""
-    with place(data, store, queue) as here:
-        caller = here.caller(game, token=token)
-        here.settle(game)
-        found = bench(here).case(game, caller, appeal)
+    caller = here.enter(game, token=token)
+    found = bench(here).case(game, caller, appeal)
     text = printable_json(msgspec.json.format(msgspec.json.encode(found), indent=2).decode()) + "\n"
     if file == "-":
         typer.echo(text, nl=False)

@@ -12,7 +12,7 @@ import msgspec
 import typer
 
 from api.adjudicators import Adjudicator, Limits, NoAdjudicator, score_cases
-from api.cli.common import DISAGREES, Json, Out, plain, usage
+from api.cli.common import DISAGREES, Document, Out, command, plain, usage
 from api.games.thrones.cases.adjudicator import CaseAdjudicator
 from api.games.thrones.cases.cases import Case, CaseError, CaseReport, decode_case, run_case
 from api.games.thrones.cases.protocol import Score
@@ -28,7 +28,9 @@ cases = typer.Typer(help="Numbered positions with what must follow, and what mus
 
 
 @cases.command("run")
+@command
 def run_cases(
+    out: Out,
     files: Annotated[
         list[Path] | None, typer.Argument(help="Files or directories.", show_default="tests/cases")
     ] = None,
@@ -45,16 +47,13 @@ def run_cases(
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Also print what was filled in, what agreed, what was skipped.")
     ] = False,
-    json: Json = False,
-) -> None:
+) -> Document:
     """Run cases and print a table; with --against a table by chapter of how another adjudicator rules on them."""
-    out = Out(json)
     paths = _case_files(files or [CASES])
     if against:
         limits = Limits(seconds, start_seconds, most_bytes=most_bytes, give_up=give_up)
-        _run_against(out, _split(against), limits, paths, chapter, verbose)
-    else:
-        _run_own(out, paths, chapter, verbose)
+        return _run_against(out, _split(against), limits, paths, chapter, verbose)
+    return _run_own(out, paths, chapter, verbose)
 
 
 @cases.command("serve")
@@ -69,7 +68,7 @@ def serve_cases() -> None:
 # Our own engine
 
 
-def _run_own(out: Out, paths: list[Path], chapters: list[str], verbose: bool) -> None:
+def _run_own(out: Out, paths: list[Path], chapters: list[str], verbose: bool) -> Document:
     reports: list[tuple[str, CaseReport]] = []
     with out.progress("Cases", len(paths)) as progress:
         for number, path in enumerate(paths, start=1):
@@ -94,15 +93,12 @@ def _run_own(out: Out, paths: list[Path], chapters: list[str], verbose: bool) ->
     for one in failed:
         out.say(f"{one.id}: {one.disagreement}", style="red")
     out.say(f"{len(reports) - len(failed)} of {len(reports)} cases passed.")
-    out.document(
-        {
-            "cases": [{"file": file, **plain(report)} for file, report in reports],
-            "passed": len(reports) - len(failed),
-            "failed": len(failed),
-        }
-    )
-    if failed:
-        raise typer.Exit(DISAGREES)
+    document = {
+        "cases": [{"file": file, **plain(report)} for file, report in reports],
+        "passed": len(reports) - len(failed),
+        "failed": len(failed),
+    }
+    return document, DISAGREES if failed else 0
 
 
 def _case_files(given: Iterable[Path]) -> list[Path]:
@@ -167,7 +163,7 @@ def _must_be_some(found: Iterable[object], chapters: list[str]) -> None:
 
 def _run_against(
     out: Out, command: list[str], limits: Limits, paths: list[Path], chapters: list[str], verbose: bool
-) -> None:
+) -> Document:
     put = sorted(
         (case for case in _decoded(paths) if _is_of(case, chapters)),
         key=lambda case: (not case.number, case.number, case.id),
@@ -202,9 +198,8 @@ def _run_against(
         _tell(out, score, verbose)
     total = {outcome: sum(row[outcome] for row in rows) for outcome in OUTCOMES}
     out.say(f"{len(scores)} cases: {', '.join(f'{number} {outcome}' for outcome, number in total.items())}.")
-    out.document({"adjudicator": plain(other), "cases": plain(scores), "chapters": rows, **total})
-    if total["failed"] or total["broken"]:
-        raise typer.Exit(DISAGREES)
+    document = {"adjudicator": plain(other), "cases": plain(scores), "chapters": rows, **total}
+    return document, DISAGREES if total["failed"] or total["broken"] else 0
 
 
 def _split(command: str) -> list[str]:

@@ -8,18 +8,17 @@ import typer
 
 from api.cli.common import (
     USAGE,
-    Data,
+    Document,
     EditionName,
     Failure,
-    Json,
     Moment,
+    Options,
     Out,
     OwnTables,
     Players,
-    QueueUrl,
-    StoreUrl,
     SwitchWords,
     plain,
+    with_options,
 )
 from api.cli.place import place
 from api.cli.play import ordered
@@ -27,7 +26,10 @@ from domain.thrones.tables.charter import Charter
 from domain.thrones.tables.charters import SECOND, catalogue, explain_charter
 
 
+@with_options
 def charter(
+    out: Out,
+    options: Options,
     game: Annotated[str, typer.Argument(help="The id of a game; without it, what the options say.")] = "",
     edition: EditionName = SECOND,
     players: Players = None,
@@ -35,25 +37,19 @@ def charter(
     tables: OwnTables = "",
     switches: Annotated[bool, typer.Option("--list", help="List every switch with its readings instead.")] = False,
     at: Moment = "",
-    data: Data = "",
-    store: StoreUrl = "",
-    queue: QueueUrl = "",
-    json: Json = False,
-) -> None:
+) -> Document:
     """Explain how a charter differs from its book, what is assumed, and which rules it touches."""
-    out = Out(json)
     if switches:
-        _list(out)
-        return
-    played = _of_game(game, at, data, store, queue) if game else ordered(edition, players, switch, tables)
+        return _list(out)
+    played = _of_game(game, at, options) if game else ordered(edition, players, switch, tables)
     told = explain_charter(played)
     for sentence in told.sentences:
         out.say(sentence)
-    out.document({"game": game or None, "charter": played, **plain(told)})
+    return {"game": game or None, "charter": played, **plain(told)}
 
 
-def _of_game(game: str, at: str, data: str, store: str, queue: str) -> Charter:
-    with place(data, store, queue) as here:
+def _of_game(game: str, at: str, options: Options) -> Charter:
+    with place(options) as here:
         here.settle(game)
         agreed = here.desk.agreed(game, here.desk.version_of(game, at or None))
     if not agreed.edition:
@@ -61,7 +57,7 @@ def _of_game(game: str, at: str, data: str, store: str, queue: str) -> Charter:
     return agreed
 
 
-def _list(out: Out) -> None:
+def _list(out: Out) -> Document:
     found = catalogue()
     for preset in found.presets:
         out.say(f"{preset.id}: {preset.name}, for {', '.join(map(str, preset.players))} players", style="bold")
@@ -78,4 +74,4 @@ def _list(out: Out) -> None:
         out.say(f"\n--arbitration {option.name}: {option.about}", style="bold")
         for word, means in option.readings.items():
             out.say(f"  {word}: {means}")
-    out.document(found)
+    return found

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from typing import Annotated, Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
 
 import msgspec
 import typer
@@ -55,6 +59,26 @@ SeatName = Annotated[str, typer.Option("--seat", help="Speak for and see what th
 TokenText = Annotated[str, typer.Option("--token", help="Speak for and see what this token's owner sees.")]
 
 
+@dataclass(frozen=True)
+class Options:
+    """The options that commands repeat, in the order in which --help lists them."""
+
+    data: Data = ""
+    store: StoreUrl = ""
+    queue: QueueUrl = ""
+    json: Json = False
+
+    def directory(self) -> Path:
+        """The data directory that is meant, whether or not there is one."""
+        from events.embedded import data_directory  # it brings what starts servers, and --help starts none
+
+        return Path(self.data).absolute() if self.data else data_directory().absolute()
+
+    def directory_of_store(self) -> Path | None:
+        """The data directory that goes with the store; none where only a store is named."""
+        return None if self.store and not self.data else self.directory()
+
+
 class Failure(Exception):
     """A command that ends without having done what it was asked: an exit code and a sentence."""
 
@@ -63,6 +87,11 @@ class Failure(Exception):
         self.exit_code = exit_code
         self.code = code
         self.details = details
+
+
+def cited(rules: Sequence[str]) -> str:
+    """The rules behind a sentence that rests on them."""
+    return f" [{', '.join(rules)}]" if rules else ""
 
 
 def usage(message: str, **details: Any) -> Failure:
@@ -114,3 +143,50 @@ class Out:
 def plain(value: Any) -> Any:
     """A value as plain JSON values."""
     return msgspec.json.decode(encode(value))
+
+
+Document = Any
+"""What a command returns: its JSON document, that and an exit code, or None for neither."""
+
+Opens = Callable[[Options], AbstractContextManager[Any]]
+
+
+def made(body: Callable[..., Document], repeated: Sequence[str], *opens: Opens) -> Callable[..., int]:
+    """A command for typer: the options of a body behind what it works with, then those that commands repeat.
+
+    The body is given its Out and what ``opens`` opens, which is closed before the document is printed.
+    """
+    hints = get_type_hints(Options, include_extras=True)
+    own = [*signature(body, eval_str=True).parameters.values()][1 + len(opens) :]
+    added = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=getattr(Options, name), annotation=hints[name])
+        for name in repeated
+    ]
+
+    def command(**given: Any) -> int:
+        options = Options(**{name: given.pop(name) for name in repeated})
+        out = Out(options.json)
+        with opens[0](options) if opens else nullcontext() as opened:
+            found = body(out, opened, **given) if opens else body(out, **given)
+        document, code = found if isinstance(found, tuple) else (found, 0)
+        if document is not None:
+            out.document(document)
+        return int(code)
+
+    command.__doc__ = body.__doc__
+    command.__module__ = body.__module__
+    command.__signature__ = signature(body).replace(parameters=[*own, *added])  # type: ignore[attr-defined]  # as inspect reads it
+    command.__annotations__ = {one.name: one.annotation for one in (*own, *added)}
+    return command
+
+
+command = partial(made, repeated=("json",))
+"""Makes a command that needs no store of a body that is given its Out."""
+
+
+def with_options(body: Callable[..., Document]) -> Callable[..., int]:
+    """A command whose body is given its Out and Options, and opens a place itself if it needs one."""
+    return made(body, REPEATED, nullcontext)
+
+
+REPEATED = ("data", "store", "queue", "json")

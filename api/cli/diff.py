@@ -8,7 +8,16 @@ from typing import Annotated
 
 import typer
 
-from api.cli.common import DISAGREES, Data, Json, Moment, Out, QueueUrl, StoreUrl, plain, usage
+from api.cli.common import (
+    DISAGREES,
+    Document,
+    Moment,
+    Options,
+    Out,
+    plain,
+    usage,
+    with_options,
+)
 from api.cli.place import Place, place
 from api.engines import NoEngine, Radius, compare
 from events.bundle import is_bundle, unpack
@@ -18,26 +27,24 @@ MOST_TOLD = 20
 """Entries told per game; the JSON document has all."""
 
 
+@with_options
 def diff(
+    out: Out,
+    options: Options,
     games: Annotated[list[str], typer.Argument(help="Games or exported files; all games without any.")] = [],  # noqa: B006 - typer copies it
     at: Moment = "",
     engine: Annotated[str, typer.Option(help="Another checkout, or where it is installed.", show_default=False)] = "",
-    data: Data = "",
-    store: StoreUrl = "",
-    queue: QueueUrl = "",
-    json: Json = False,
-) -> int:
+) -> Document:
     """Rule again on recorded games with another version of the engine; list the entries that come out otherwise.
 
     Nothing is changed. Exit code 1 if anything would come out otherwise.
     """
     if not engine:
         raise usage("Name the other version: --engine PATH.")
-    out = Out(json)
     found = [_compare(game, _file(Path(game)), Path(engine)) for game in games if Path(game).is_file()]
     stored = [game for game in games if not Path(game).is_file()]
     if stored or not games:
-        with place(data, store, queue) as here:
+        with place(options) as here:
             for game in stored or here.desk.store.games():
                 here.settle(game)
                 found.append(_compare(game, _stored(here, game, at), Path(engine)))
@@ -46,8 +53,8 @@ def diff(
         tell_radius(out, one)
     running = sum(one.running for one in touched)
     out.say(f"{len(touched)} of {len(found)} games would come out otherwise; {running} of them are running.")
-    out.document({"engine": engine, "games": plain(found), "touched": len(touched), "running": running})
-    return DISAGREES if touched else 0
+    document = {"engine": engine, "games": plain(found), "touched": len(touched), "running": running}
+    return document, DISAGREES if touched else 0
 
 
 def _compare(game: str, lines: list[bytes], engine: Path) -> Radius:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 
 from api.bench import PlanOutOfDate
-from api.cli.common import AWAY, BUG, DISAGREES, REFUSED, USAGE, Failure, usage
+from api.cli.common import AWAY, BUG, DISAGREES, REFUSED, USAGE, Failure, cited, usage
 from api.desk import NoSuchVersion, NotAllowed, NotAMoment, Unsigned
 from api.games.thrones.refusals import explain
 from api.games.thrones.sentences import NAMES
@@ -102,9 +102,10 @@ def failure(error: Exception) -> Failure:
 def refused(refusal: Refusal) -> Failure:
     """A refusal outside of a game: of a charter, of names."""
     message = explain(refusal.code, refusal.params, NAMES)
-    rules = f" [{', '.join(refusal.rules)}]" if refusal.rules else ""
     exit_code = USAGE if refusal.unknown else REFUSED
-    return Failure(exit_code, refusal.code, message + rules, rules=list(refusal.rules), params=refusal.params)
+    return Failure(
+        exit_code, refusal.code, message + cited(refusal.rules), rules=list(refusal.rules), params=refusal.params
+    )
 
 
 def _sentence(error: Exception) -> str:

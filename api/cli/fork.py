@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from api.cli.common import Data, GameId, Json, Out, QueueUrl, SeatName, StoreUrl, TokenText, usage
-from api.cli.place import Place, place
+from api.cli.common import Document, GameId, Out, SeatName, TokenText, usage
+from api.cli.place import Place, at_place
 from api.forking import fork as make
 from api.games.thrones.sentences import Prose
 from api.quota import MOST_FORKS
@@ -16,7 +16,10 @@ from domain.kernel.refusal import Refusal
 from events.envelope import Refused
 
 
+@at_place
 def fork(
+    out: Out,
+    here: Place,
     game: GameId,
     at: Annotated[str, typer.Option(help="The entry or the time to begin with.", show_default="the present one")] = "",
     seat: SeatName = "",
@@ -31,45 +34,36 @@ def fork(
         int, typer.Option(envvar="ROOKERY_FORKS", help="How many forks of a game a seat may make.", min=0)
     ] = MOST_FORKS,
     token: TokenText = "",
-    data: Data = "",
-    store: StoreUrl = "",
-    queue: QueueUrl = "",
-    json: Json = False,
-) -> None:
+) -> Document:
     """Make a new game that begins where this one stood, and print the tokens of its seats, once.
 
     With --seat it begins with what that seat could see; what it could not is drawn anew.
     """
-    out = Out(json)
-    with place(data, store, queue) as here:
-        caller = here.caller(game, seat, token)
-        here.settle(game)
-        here.desk.most_forks = most
-        made = make(
-            here.desk,
-            game,
-            caller,
-            at=here.desk.version_of(game, at) if at else None,
-            purpose=purpose,
-            name=name or None,
-            seats=_seats(here, game, sits) if sits else None,
-            why=why,
-            redraw=redraw,
-            ruled=here.ruling,
-        )
-        here.settle(game)
-        ruled = here.desk.readable(
-            here.ruling(made.receipt), None, Prose(here.desk.edition(here.desk.line(game).state))
-        )
-        if isinstance(ruled.verdict, Refused):
-            raise Refusal(ruled.verdict.code, ruled.verdict.rules, **ruled.verdict.params)
+    caller = here.enter(game, seat, token)
+    here.desk.most_forks = most
+    made = make(
+        here.desk,
+        game,
+        caller,
+        at=here.desk.version_of(game, at) if at else None,
+        purpose=purpose,
+        name=name or None,
+        seats=_seats(here, game, sits) if sits else None,
+        why=why,
+        redraw=redraw,
+        ruled=here.ruling,
+    )
+    here.settle(game)
+    ruled = here.desk.readable(here.ruling(made.receipt), None, Prose(here.desk.edition(here.desk.line(game).state)))
+    if isinstance(ruled.verdict, Refused):
+        raise Refusal(ruled.verdict.code, ruled.verdict.rules, **ruled.verdict.params)
     origin = made.origin
     hidden = "with all that was hidden" if origin.hidden else "with what is not known drawn anew"
     out.say(f"Game {made.game} is a fork of {origin.game} at entry {origin.version}, {hidden}: {origin.purpose}.")
     out.say("These tokens are shown only now:")
     rows = [(one, made.seats[one], made.tokens[one]) for one in sorted(made.seats, key=lambda one: made.seats[one])]
     out.table(("Seat", "House", "Token"), [*rows, (ORGANISER, "", made.organiser)])
-    out.document(made)
+    return made
 
 
 def _seats(here: Place, game: str, sits: list[str]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from api.cli.common import DISAGREES, Failure, Out, plain, usage
+from api.cli.common import DISAGREES, Document, Failure, Out, plain, usage
 from api.cli.place import Place
 from api.games.thrones.following.charter import settings_of
 from api.games.thrones.following.importer import Imported, figures, import_log
@@ -32,7 +32,7 @@ NO_TIME = "1970-01-01T00:00"
 """Where a log has no times at all."""
 
 
-def take_in(here: Place, out: Out, source: bytes, name: str, accept: Sequence[str], *, every: bool) -> None:
+def take_in(here: Place, out: Out, source: bytes, name: str, accept: Sequence[str], *, every: bool) -> Document:
     """Import a log as a game. Raises Failure where an entry is neither adjudicated nor a judged disagreement.
 
     Where the log goes on from an outcome that is not ours, the game stands before that entry, unless ``accept`` has its
@@ -75,7 +75,7 @@ def take_in(here: Place, out: Out, source: bytes, name: str, accept: Sequence[st
             _open(len(imported.report.open)),
             **document,
         )
-    out.document(document)
+    return document
 
 
 def _open(count: int) -> str:

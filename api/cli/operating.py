@@ -15,8 +15,21 @@ from api import doctor as look
 from api import saving
 from api.bench import check_length
 from api.cli.arbiter import bench
-from api.cli.common import AWAY, DISAGREES, Data, Failure, GameId, Json, Out, QueueUrl, StoreUrl, plain, usage
-from api.cli.place import Place, place
+from api.cli.common import (
+    AWAY,
+    DISAGREES,
+    Data,
+    Document,
+    Failure,
+    GameId,
+    Options,
+    Out,
+    command,
+    plain,
+    usage,
+    with_options,
+)
+from api.cli.place import Place, at_place, place
 from api.cli.play import elsewhere
 from api.running import running
 from api.sharing import adopt
@@ -28,7 +41,7 @@ from events.backup import Done, Restore
 from events.backup import backup as frames
 from events.connecting import connect
 from events.durability import SETTING
-from events.embedded import EmbeddedError, data_directory
+from events.embedded import EmbeddedError
 from events.envelope import Submission, submission
 from events.errors import GameHeld, RecordDamaged, RecordError, StoreAway, StoreRefuses
 from events.journal import Journal
@@ -37,19 +50,20 @@ from events.notes import Signer
 from events.recipients import BadKey, recipient
 
 
-def doctor(data: Data = "", store: StoreUrl = "", queue: QueueUrl = "", json: Json = False) -> None:
+@with_options
+def doctor(
+    out: Out,
+    options: Options,
+) -> Document:
     """Look at everything this server needs: directory, disk, keys, store, games, workers. Exit code 1: a problem."""
-    out = Out(json)
-    directory = Path(data).absolute() if data or not store else None
-    if directory is not None and not data:
-        directory = data_directory().absolute()
+    directory = options.directory_of_store()
     found = list(look.of_process())
     if directory is not None:
         found += look.of_directory(directory)
-    if directory is None or store or directory.is_dir():
+    if directory is None or options.store or directory.is_dir():
         try:
             # A store that is gone altogether is started empty: then what it held is known by its heads.
-            with place(data, store, queue, may_begin=_was_begun(directory), looks=True) as here:
+            with place(options, may_begin=_was_begun(directory), looks=True) as here:
                 found += _of_place(here, directory)
         except (EmbeddedError, StoreAway, StoreRefuses, Failure) as error:
             found.append(look.Check("store", "problem", str(error)))
@@ -57,9 +71,9 @@ def doctor(data: Data = "", store: StoreUrl = "", queue: QueueUrl = "", json: Js
     problems = sum(one.level == "problem" for one in found)
     if problems:
         told = "1 problem" if problems == 1 else f"{problems} problems"
-        raise Failure(DISAGREES, "problems", f"{told}: see above." if not json else told, checks=plain(found))
+        raise Failure(DISAGREES, "problems", f"{told}: see above." if not out.json else told, checks=plain(found))
     out.say("All is well.")
-    out.document({"well": True, "checks": found})
+    return {"well": True, "checks": found}
 
 
 def _was_begun(directory: Path | None) -> bool:
@@ -81,21 +95,19 @@ def _of_place(here: Place, directory: Path | None) -> list[look.Check]:
     return found
 
 
+@with_options
 def accept_loss(
+    out: Out,
+    options: Options,
     game: GameId,
     why: Annotated[str, typer.Option(help="Why the game goes on without it; it is recorded.", show_default=False)],
-    data: Data = "",
-    store: StoreUrl = "",
-    queue: QueueUrl = "",
-    json: Json = False,
-) -> None:
+) -> Document:
     """Go on with a game whose store has lost what was acknowledged. What is missing goes on its record."""
-    out = Out(json)
     if not why.strip():
         raise usage("Say why the game goes on without what it lost: --why.")
     check_length("reason", why)
-    directory = Path(data).absolute() if data else data_directory().absolute()
-    with place(data, store, queue, may_begin=_was_begun(directory)) as here:
+    directory = options.directory()
+    with place(options, may_begin=_was_begun(directory)) as here:
         if here.heads is not None:
             here.heads.look()
         loss = losses.held_one(here.desk.store, game)
@@ -105,7 +117,7 @@ def accept_loss(
         entry = _go_on(here, loss, why.strip())
     out.say(loss.sentence)
     out.say("It goes on without; that is on its record." if entry else "Nothing of it is left; it is forgotten here.")
-    out.document({"game": game, "lost": loss.what, "entry": entry, "sentence": loss.sentence})
+    return {"game": game, "lost": loss.what, "entry": entry, "sentence": loss.sentence}
 
 
 def _go_on(here: Place, loss: losses.Loss, why: str) -> int | None:
@@ -139,47 +151,47 @@ def _go_on(here: Place, loss: losses.Loss, why: str) -> int | None:
     return codec.entry(here.ruling(receipt)).seq
 
 
-def unpark(game: GameId, data: Data = "", store: StoreUrl = "", queue: QueueUrl = "", json: Json = False) -> None:
+@at_place
+def unpark(out: Out, here: Place, game: GameId) -> Document:
     """Let a parked game go on, once what it was parked for is mended. Its ledger is checked first."""
-    out = Out(json)
-    with place(data, store, queue) as here:
-        why = here.desk.store.record(game).parked
-        was_parked = here.desk.store.unpark(game)
-        if was_parked and here.data is not None:
-            Journal(here.data).write(
-                "unpark", game=game, error=why.error if why else "", where=why.where if why else ""
-            )
-        here.desk.ring(game)
-        here.settle(game)
+    why = here.desk.store.record(game).parked
+    was_parked = here.desk.store.unpark(game)
+    if was_parked and here.data is not None:
+        Journal(here.data).write("unpark", game=game, error=why.error if why else "", where=why.where if why else "")
+    here.desk.ring(game)
+    here.settle(game)
     out.say(f"Game {game} goes on." if was_parked else f"Game {game} was not parked.")
-    out.document({"game": game, "was_parked": was_parked})
+    return {"game": game, "was_parked": was_parked}
 
 
 # Backups
 
 
+@command
 def backup_key(
+    out: Out,
     file: Annotated[str, typer.Argument(help="Where to write the private key. Keep it off the server.")],
     data: Data = "",
-    json: Json = False,
-) -> None:
+) -> Document:
     """Make a pair of keys for backups. The private one goes into a file, the public one into the data directory."""
-    out = Out(json)
     path = Path(file)
     if os.path.lexists(path):
         raise usage(f"{file} is there already: a key is never overwritten.")
     text, public = saving.make_key()
     saving.write(path, iter([text.encode()]), None)
-    directory = Path(data).absolute() if data else data_directory().absolute()
+    directory = Options(data).directory()
     kept = directory.is_dir()
     if kept:
         saving.write(directory / saving.RECIPIENT_FILE, iter([f"{public}\n".encode()]), None)
     out.say(f"The private key is in {path}. Without it no backup can be read: keep it in another place.")
     out.say(f"Backups go to {public}{' from now on' if kept else ' with --to'}.")
-    out.document({"private_key_file": str(path), "public_key": public, "used_by": str(directory) if kept else None})
+    return {"private_key_file": str(path), "public_key": public, "used_by": str(directory) if kept else None}
 
 
+@with_options
 def backup(
+    out: Out,
+    options: Options,
     file: Annotated[str, typer.Argument(help="Where to write.", show_default=False)],
     to: Annotated[
         str,
@@ -191,16 +203,11 @@ def backup(
     ] = "",
     unencrypted: Annotated[bool, typer.Option("--unencrypted", help="Every secret lies open in the file.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file if there is one.")] = False,
-    data: Data = "",
-    store: StoreUrl = "",
-    queue: QueueUrl = "",
-    json: Json = False,
-) -> None:
+) -> Document:
     """Back up everything, while play goes on: games, tokens, keys, shared seeds. The server's journal says so."""
-    out = Out(json)
     if not force and os.path.lexists(file):
         raise usage(f"{file} is there already. --force overwrites it.", file=file)
-    directory = _directory(data, store)
+    directory = options.directory_of_store()
     known = None if directory is None else directory / saving.RECIPIENT_FILE
     if not to and not unencrypted and known is not None and known.is_file():
         to = str(known)
@@ -208,7 +215,7 @@ def backup(
         raise usage("A backup holds every secret: make a key with `rookery backup-key`, or say --unencrypted.")
     public = None if unencrypted else _key(lambda: recipient(to))
     games: list[Done] = []
-    with place(data, store, queue) as here:
+    with place(options) as here:
         if directory is not None:
             Journal(directory).write("backup-began", file=str(Path(file).absolute()))
         signer = Signer.of_directory(directory) if directory is not None else None
@@ -233,20 +240,21 @@ def backup(
         out.say("Not signed: the key is in the data directory, which --data names.", style="bold")
     for one in damaged:
         out.say(f"Damaged already, and so in the backup: {one}", style="bold")
-    out.document(
-        {
-            "file": file,
-            "games": {one.game: {"version": one.head.version, "inbox": one.head.inbox} for one in games},
-            "bytes": size,
-            "sha256": digest,
-            "encrypted": public is not None,
-            "signed_by": by.fingerprint if by is not None else None,
-            "damaged": damaged,
-        }
-    )
+    return {
+        "file": file,
+        "games": {one.game: {"version": one.head.version, "inbox": one.head.inbox} for one in games},
+        "bytes": size,
+        "sha256": digest,
+        "encrypted": public is not None,
+        "signed_by": by.fingerprint if by is not None else None,
+        "damaged": damaged,
+    }
 
 
+@with_options
 def restore(
+    out: Out,
+    options: Options,
     file: Annotated[str, typer.Argument(help="A backup.", show_default=False)],
     key: Annotated[str, typer.Option(help="The file with the private key.")] = "",
     game: Annotated[str, typer.Option(help="Only this game, into a store that may have others.")] = "",
@@ -267,13 +275,8 @@ def restore(
         bool,
         typer.Option("--trust-unchecked", help="Take one that is not signed, or by a key that nothing here knows."),
     ] = False,
-    data: Data = "",
-    store: StoreUrl = "",
-    queue: QueueUrl = "",
-    json: Json = False,
-) -> None:
+) -> Document:
     """Put a backup back: everything into an empty store, or one game. It is read and checked as a whole before that."""
-    out = Out(json)
     path = Path(file)
     if name and not game:
         raise usage("--as goes with --game: one game gets another id.")
@@ -290,7 +293,7 @@ def restore(
     private = _key(lambda: saving.identity(Path(key))) if saving.is_encrypted(path) else None
     backed_up = saving.Checked(path, private)
     found, digest = backed_up.contents, backed_up.digest
-    directory = _directory(data, store)
+    directory = options.directory_of_store()
     is_known = saving.check_signer(backed_up.signer, signed, directory, trust_unchecked)
     if game and game not in found.games:
         raise usage(f"There is no game {game!r} in {file}; there are: {', '.join(found.games) or 'none'}.")
@@ -301,7 +304,7 @@ def restore(
                 f"{directory} has its own {' and '.join(other)}: restore into a new directory, or say --keep-keys."
             )
         saving.put_files(directory, found.files)
-    with place(data, store, queue, may_begin=True) as here:
+    with place(options, may_begin=True) as here:
         if not game:
             others = [one for one in here.desk.store.games() if here.desk.store.restored_from(one) != digest]
             if others:
@@ -329,23 +332,14 @@ def restore(
         out.say(untold)
     if name:
         out.say("Give its seats tokens with: rookery token GAME SEAT")
-    out.document(
-        {
-            "games": sorted([*putting.put_back, *putting.there]),
-            "at": found.at,
-            "sha256": digest,
-            "signer_is_known": is_known,
-            "held": [loss.game for loss in lost],
-            "damaged": [one.game for one in putting.put_back.values() if one.damaged],
-        }
-    )
-
-
-def _directory(data: str, store: str) -> Path | None:
-    """The data directory that goes with a store; none where only a store is named."""
-    if store and not data:
-        return None
-    return Path(data).absolute() if data else data_directory().absolute()
+    return {
+        "games": sorted([*putting.put_back, *putting.there]),
+        "at": found.at,
+        "sha256": digest,
+        "signer_is_known": is_known,
+        "held": [loss.game for loss in lost],
+        "damaged": [one.game for one in putting.put_back.values() if one.damaged],
+    }
 
 
 def _key(read: Callable[[], Any]) -> Any:

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from api.cli.common import AWAY, REFUSED, Failure, usage
+from api.cli.common import AWAY, REFUSED, REPEATED, Document, Failure, Options, made, usage
 from api.desk import Desk
 from api.running import running
 from api.tokens import Caller, Tokens, operator_token
 from domain.thrones.language.state import State
 from domain.thrones.ruleset import THRONES
 from events.connecting import BadStoreUrl, connect
-from events.embedded import DirectoryInUse, Embedded, data_directory, find
+from events.embedded import DirectoryInUse, Embedded, find
 from events.envelope import Receipt, Stored
 from events.errors import StoreAway
 from events.heads import Heads, HeadsUnusable
@@ -95,6 +97,11 @@ class Place:
                 self.adjudicate(game)
             rung.clear()
 
+    def conclude(self) -> None:
+        """After a command that ruled, also one that failed in the end: a table that has ended may open a seed."""
+        if self.has_ruled:
+            self.see_to_shared()
+
     def ruling(self, receipt: Receipt) -> Stored:
         """The entry that answers a submission."""
         self.settle(receipt.game)
@@ -132,6 +139,17 @@ class Place:
             return caller
         return Caller("seat", self.seat(game, seat)) if seat else Caller("operator")
 
+    def enter(self, game: str, seat: str = "", token: str = "") -> Caller:
+        """Who acts in a game, in which all that waits is ruled on first if that is our work."""
+        caller = self.caller(game, seat, token)
+        self.settle(game)
+        return caller
+
+    def house(self, game: str, name: str) -> str:
+        """The House of this seat, or that is called so."""
+        state: State = self.desk.line(game).state
+        return state.charter.seats.get(name) or self.desk.lexicon(game).houses.resolve(name, 1)
+
     def seat(self, game: str, name: str) -> str:
         """The seat that is called so, or that plays this House."""
         state: State = self.desk.line(game).state
@@ -147,17 +165,17 @@ class Place:
 
 
 @contextmanager
-def place(data: str, store: str, queue: str, *, may_begin: bool = False, looks: bool = False) -> Iterator[Place]:
+def place(options: Options, *, may_begin: bool = False, looks: bool = False) -> Iterator[Place]:
     """The place that the options name. ``may_begin``: a data directory may be made.
 
     ``looks``: for somebody who looks after the directory, so that keys and memories that cannot be read stop nothing.
     """
-    if store:
-        found = _by_url(store, queue)
-        if data and Path(data).is_dir():
-            _remember(found, Path(data).absolute(), looks)
+    directory = options.directory()
+    if options.store:
+        found = _by_url(options.store, options.queue)
+        if options.data and directory.is_dir():
+            _remember(found, directory, looks)
     else:
-        directory = Path(data).absolute() if data else data_directory().absolute()
         if not may_begin and not (directory / "store").exists():
             raise usage(f"There is no data of Rookery in {directory}. --data names another directory.")
         servers = _own_or_find(directory)
@@ -177,6 +195,15 @@ def place(data: str, store: str, queue: str, *, may_begin: bool = False, looks: 
         found.close()
 
 
+def at_place(
+    body: Callable[..., Document] | None = None, *, may_begin: bool = False, repeated: Sequence[str] = REPEATED
+) -> Callable[..., Any]:
+    """Makes a command of a body that is given its Out and the open Place that the options name."""
+    if body is None:
+        return partial(at_place, may_begin=may_begin, repeated=repeated)
+    return made(body, repeated, partial(place, may_begin=may_begin))
+
+
 @contextmanager
 def _ours(directory: Path, servers: Embedded, looks: bool) -> Iterator[Place]:
     """A place whose servers are there for our own time."""
@@ -188,9 +215,12 @@ def _ours(directory: Path, servers: Embedded, looks: bool) -> Iterator[Place]:
         here = Place(desk, is_ours=True, data=directory, **urls)
         try:
             _remember(here, directory, looks)
-            yield here
-            if here.has_ruled:
-                here.see_to_shared()
+            try:
+                yield here
+            except Failure:
+                here.conclude()
+                raise
+            here.conclude()
         finally:
             here.close()
     finally:

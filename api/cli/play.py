@@ -12,24 +12,24 @@ import typer
 from api.cli.common import (
     REFUSED,
     USAGE,
-    Data,
+    Document,
     EditionName,
     Failure,
     GameId,
-    Json,
+    Options,
     Out,
     OwnTables,
     Players,
-    QueueUrl,
     SeatName,
-    StoreUrl,
     SwitchWords,
     TokenText,
+    cited,
     plain,
     usage,
+    with_options,
 )
 from api.cli.failures import failure
-from api.cli.place import Place, place
+from api.cli.place import Place, at_place, place
 from api.desk import LogEntry, NotAllowed, lexicon_of
 from api.games.thrones.refusals import explain
 from api.games.thrones.sentences import Prose
@@ -47,7 +47,10 @@ from events.errors import RecordDamaged
 from events.store import SUSPICIOUS, awaited
 
 
+@with_options
 def new(
+    out: Out,
+    options: Options,
     players: Players = None,
     switch: SwitchWords = [],  # noqa: B006 - typer copies it
     tables: OwnTables = "",
@@ -64,15 +67,10 @@ def new(
     ] = [],  # noqa: B006 - typer copies it
     edition: EditionName = SECOND,
     game: Annotated[str, typer.Option("--game", help="The id of the game.", show_default="a random one")] = "",
-    data: Data = "",
-    store: StoreUrl = "",
-    queue: QueueUrl = "",
-    json: Json = False,
-) -> None:
+) -> Document:
     """Create a game and print the tokens of its seats, once."""
-    out = Out(json)
     charter = ordered(edition, players, switch, tables)
-    with place(data, store, queue, may_begin=True) as here:
+    with place(options, may_begin=True) as here:
         made = here.desk.create(
             edition=edition,
             players=len(charter.houses),
@@ -99,7 +97,7 @@ def new(
     rows = [(name, seats[name], made.tokens[name]) for name in sorted(seats, key=lambda one: seats[one])]
     out.table(("Seat", "House", "Token"), [*rows, (ORGANISER, "", made.organiser)])
     document = {"game": made.game, "seats": seats, "tokens": made.tokens, "organiser": made.organiser}
-    out.document({**document, "receipt": made.receipt})
+    return {**document, "receipt": made.receipt}
 
 
 def ordered(edition: str, players: int | None, switch: list[str], tables: str) -> Charter:
@@ -183,25 +181,25 @@ def _state(here: Place, game: str) -> State:
     return state
 
 
+@at_place
 def token(
+    out: Out,
+    here: Place,
     game: GameId,
     who: Annotated[str, typer.Argument(help="A seat, its House, or organiser.", show_default=False)],
-    data: Data = "",
-    store: StoreUrl = "",
-    queue: QueueUrl = "",
-    json: Json = False,
-) -> None:
+) -> Document:
     """Issue a new token for a seat or the organiser; the old one is void."""
-    out = Out(json)
-    with place(data, store, queue) as here:
-        here.caller(game)
-        name = who if who == ORGANISER else here.seat(game, who)
-        issued = here.desk.tokens.issue(game, name)
+    here.caller(game)
+    name = who if who == ORGANISER else here.seat(game, who)
+    issued = here.desk.tokens.issue(game, name)
     out.say(issued)
-    out.document({"game": game, "seat": name, "token": issued})
+    return {"game": game, "seat": name, "token": issued}
 
 
+@with_options
 def submit(
+    out: Out,
+    options: Options,
     file: Annotated[str, typer.Argument(help="A letter; - is standard input.", show_default=False)],
     keep_going: Annotated[
         bool, typer.Option("--keep-going", help="Do not stop at a line that is refused or cannot be read.")
@@ -212,18 +210,13 @@ def submit(
     key: Annotated[str, typer.Option(help="A word for this letter: sent twice, it counts once.")] = "",
     seen: Annotated[int | None, typer.Option(help="The version of the game that the letter was written on.")] = None,
     receipts: Annotated[str, typer.Option(help="A directory to keep the signed receipts in.")] = "",
-    data: Data = "",
-    store: StoreUrl = "",
-    queue: QueueUrl = "",
-    json: Json = False,
-) -> None:
+) -> Document:
     """Send a letter in, line by line, and print every ruling with its rules."""
-    out = Out(json)
     folder = _folder(receipts)
     text = _read(file)
     done: list[Sent] = []
     unread: list[Unread] = []
-    with place(data, store, queue) as here:
+    with place(options) as here:
 
         def authorise(of: str, named: str, by: str) -> Any:
             if seat and named and here.seat(of, named) != here.seat(of, seat):
@@ -275,11 +268,7 @@ def submit(
         failed = failure(problem)
         failed.details |= told
         raise failed from problem
-    out.document(told)
-    if told["refused"]:
-        raise typer.Exit(REFUSED)
-    if unread:
-        raise typer.Exit(USAGE)
+    return told, REFUSED if told["refused"] else USAGE if unread else 0
 
 
 def _unread(line: Unread) -> dict[str, Any]:
@@ -303,10 +292,14 @@ def _print(out: Out, sent: Sent) -> None:
     again = ", received before" if sent.again else ""
     out.say(f"line {sent.line}  {sent.house}: {sent.text}   (entry {sent.entry.seq}{again})", style="bold")
     if sent.is_refused:
-        rules = f" [{', '.join(sent.rules)}]" if sent.rules else ""
-        out.say(f"  Refused. {sent.reason}{rules}", style="red")
+        out.say(f"  Refused. {sent.reason}{cited(sent.rules)}", style="red")
     for sentence in told(sent.entry):
         out.say(f"  {sentence}")
+
+
+def refusal_told(verdict: Refused, prose: Prose) -> str:
+    """A refusal within a game: why, and by which rules."""
+    return f"Refused. {explain(verdict.code, verdict.params, prose)}{cited(verdict.rules)}"
 
 
 def told(entry: LogEntry, everything: bool = False) -> list[str]:
@@ -314,53 +307,44 @@ def told(entry: LogEntry, everything: bool = False) -> list[str]:
     return [one for one in entry.sentences if everything or not one.startswith("(sealed for ")]
 
 
+@at_place
 def deadline(
+    out: Out,
+    here: Place,
     game: GameId,
     house: Annotated[str, typer.Argument(help="The House, or its seat.", show_default=False)],
     question: Annotated[
         int | None, typer.Option(help="The number of the question; without it the one that is open now.")
     ] = None,
     token: TokenText = "",
-    data: Data = "",
-    store: StoreUrl = "",
-    queue: QueueUrl = "",
-    json: Json = False,
-) -> None:
+) -> Document:
     """Declare that a House has missed its deadline: the default answers for it."""
-    out = Out(json)
-    with place(data, store, queue) as here:
-        caller = here.caller(game, token=token)
-        if not caller.is_organiser:
-            raise NotAllowed("the organiser")
-        state = _state(here, game)
-        name = state.charter.seats.get(house) or here.desk.lexicon(game).houses.resolve(house, 1)
-        command = PassDeadline(player=name, question=state.question if question is None else question)
-        receipt = here.desk.submit(game, caller, encode(command), cause="deadline", seen=here.desk.line(game).version)
-        prose = Prose(here.desk.edition(state))
-        entry = here.desk.readable(here.ruling(receipt), None, prose)
+    caller = here.caller(game, token=token)
+    if not caller.is_organiser:
+        raise NotAllowed("the organiser")
+    state = _state(here, game)
+    name = here.house(game, house)
+    command = PassDeadline(player=name, question=state.question if question is None else question)
+    receipt = here.desk.submit(game, caller, encode(command), cause="deadline", seen=here.desk.line(game).version)
+    prose = Prose(here.desk.edition(state))
+    entry = here.desk.readable(here.ruling(receipt), None, prose)
     if isinstance(entry.verdict, Refused):
         verdict = entry.verdict
-        raise Failure(
-            REFUSED,
-            verdict.code,
-            f"Refused. {explain(verdict.code, verdict.params, prose)} [{', '.join(verdict.rules)}]",
-            entry=plain(entry),
-        )
+        raise Failure(REFUSED, verdict.code, refusal_told(verdict, prose), entry=plain(entry))
     for sentence in told(entry):
         out.say(sentence)
-    out.document({"game": game, "house": name, "entry": entry})
+    return {"game": game, "house": name, "entry": entry}
 
 
-def games(data: Data = "", store: StoreUrl = "", queue: QueueUrl = "", json: Json = False) -> None:
+@at_place
+def games(out: Out, here: Place) -> Document:
     """List all games: how far they are, and whom they wait for."""
-    out = Out(json)
-    with place(data, store, queue) as here:
-        found = []
-        names = here.desk.store.games()
-        with out.progress("Games", len(names)) as show:
-            for number, game in enumerate(names, start=1):
-                found.append(_summary_or_damage(here, game))
-                show(number)
+    found = []
+    names = here.desk.store.games()
+    with out.progress("Games", len(names)) as show:
+        for number, game in enumerate(names, start=1):
+            found.append(_summary_or_damage(here, game))
+            show(number)
     out.table(
         ("Game", "Players", "Entries", "Round", "Awaited", "Waiting", ""),
         [
@@ -378,7 +362,7 @@ def games(data: Data = "", store: StoreUrl = "", queue: QueueUrl = "", json: Jso
     )
     if not found:
         out.say("There are no games.")
-    out.document({"games": found})
+    return {"games": found}
 
 
 def _or_dash(figure: int | None) -> int | str:

@@ -11,19 +11,16 @@ import typer
 
 from api.cli.common import (
     REFUSED,
-    Data,
+    Document,
     Failure,
     GameId,
-    Json,
     Moment,
     Out,
-    QueueUrl,
     SeatName,
-    StoreUrl,
     TokenText,
     usage,
 )
-from api.cli.place import place
+from api.cli.place import Place, at_place
 from api.desk import NotAllowed
 from api.games.thrones.refusals import explain
 from api.games.thrones.sentences import Prose
@@ -33,43 +30,37 @@ from events.envelope import Refused, encode
 from events.notes import join_notes
 
 
-def key(data: Data = "", store: StoreUrl = "", queue: QueueUrl = "", json: Json = False) -> None:
+@at_place(may_begin=True)
+def key(out: Out, here: Place) -> Document:
     """Print the public key that this server's receipts and checkpoints are checked with."""
-    out = Out(json)
-    with place(data, store, queue, may_begin=True) as here:
-        found = here.desk.key()
+    found = here.desk.key()
     out.say(found.text())
-    out.document({"name": found.name, "key": found.text(), "fingerprint": found.fingerprint})
+    return {"name": found.name, "key": found.text(), "fingerprint": found.fingerprint}
 
 
-def checkpoint(
-    game: GameId, at: Moment = "", data: Data = "", store: StoreUrl = "", queue: QueueUrl = "", json: Json = False
-) -> None:
+@at_place
+def checkpoint(out: Out, here: Place, game: GameId, at: Moment = "") -> Document:
     """Print a signed checkpoint: how long the record of a game is, and the digest of its last entry."""
-    out = Out(json)
-    with place(data, store, queue) as here:
-        here.caller(game)
-        here.settle(game)
-        version, note = here.desk.checkpoint(game, here.desk.version_of(game, at) if at else None)
+    here.enter(game)
+    version, note = here.desk.checkpoint(game, here.desk.version_of(game, at) if at else None)
     out.say(note.removesuffix("\n"))
-    out.document({"game": game, "version": version, "checkpoint": note})
+    return {"game": game, "version": version, "checkpoint": note}
 
 
-def checkpoints(
-    game: GameId, at: Moment = "", data: Data = "", store: StoreUrl = "", queue: QueueUrl = "", json: Json = False
-) -> None:
+@at_place
+def checkpoints(out: Out, here: Place, game: GameId, at: Moment = "") -> Document:
     """Print every signed checkpoint that was handed out for a game; the server keeps them and replaces none."""
-    out = Out(json)
-    with place(data, store, queue) as here:
-        here.caller(game)
-        here.settle(game)
-        version = here.desk.version_of(game, at or None)
-        kept = here.desk.checkpoints(game, version)
+    here.enter(game)
+    version = here.desk.version_of(game, at or None)
+    kept = here.desk.checkpoints(game, version)
     out.say(join_notes(one.note for one in kept).removesuffix("\n"))
-    out.document({"game": game, "version": version, "checkpoints": kept})
+    return {"game": game, "version": version, "checkpoints": kept}
 
 
+@at_place
 def contribute(
+    out: Out,
+    here: Place,
     game: GameId,
     seat: SeatName = "",
     close: Annotated[
@@ -77,30 +68,21 @@ def contribute(
     ] = False,
     file: Annotated[str, typer.Option(help="Where your part is kept.", show_default="GAME-SEAT.share")] = "",
     token: TokenText = "",
-    data: Data = "",
-    store: StoreUrl = "",
-    queue: QueueUrl = "",
-    json: Json = False,
-) -> None:
+) -> Document:
     """Add to the seed of a game made with --joint: first bind yourself to a part made by chance, then open it."""
-    out = Out(json)
-    with place(data, store, queue) as here:
-        caller = here.caller(game, seat, token)
-        here.settle(game)
-        state: State = here.desk.line(game).state
-        if close != caller.is_organiser:
-            raise NotAllowed("the organiser" if close else "a seat")
-        command = (
-            CloseShares() if close else _share(state, caller.seat or "", Path(file or f"{game}-{caller.seat}.share"))
-        )
-        receipt = here.desk.submit(game, caller, encode(command), cause="arbiter")
-        prose = Prose(here.desk.edition(state))
-        entry = here.desk.readable(here.ruling(receipt), None, prose)
+    caller = here.enter(game, seat, token)
+    state: State = here.desk.line(game).state
+    if close != caller.is_organiser:
+        raise NotAllowed("the organiser" if close else "a seat")
+    command = CloseShares() if close else _share(state, caller.seat or "", Path(file or f"{game}-{caller.seat}.share"))
+    receipt = here.desk.submit(game, caller, encode(command), cause="arbiter")
+    prose = Prose(here.desk.edition(state))
+    entry = here.desk.readable(here.ruling(receipt), None, prose)
     if isinstance(entry.verdict, Refused):
         raise Failure(REFUSED, entry.verdict.code, explain(entry.verdict.code, entry.verdict.params, prose))
     for sentence in entry.sentences[:3]:
         out.say(sentence)
-    out.document({"game": game, "entry": entry})
+    return {"game": game, "entry": entry}
 
 
 def _share(state: State, seat: str, path: Path) -> Any:

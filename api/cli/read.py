@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from api.cli.common import Data, GameId, Json, Out, QueueUrl, SeatName, StoreUrl, TokenText, plain
-from api.cli.place import Place, place
-from api.cli.play import told
+from api.cli.common import Document, GameId, Out, SeatName, TokenText, plain
+from api.cli.place import Place, at_place
+from api.cli.play import refusal_told, told
 from api.desk import NoSuchVersion
 from api.games.thrones.diagram import board, not_begun
 from api.games.thrones.refusals import explain
@@ -27,29 +27,25 @@ from events.chain import Chain
 from events.envelope import Refused
 
 
+@at_place
 def show(
+    out: Out,
+    here: Place,
     game: GameId,
     seat: SeatName = "",
     at: Annotated[str, typer.Option(help="An entry, or a time: the game as it stood then, without hindsight.")] = "",
     token: TokenText = "",
-    data: Data = "",
-    store: StoreUrl = "",
-    queue: QueueUrl = "",
-    json: Json = False,
-) -> None:
+) -> Document:
     """Show the board, the tracks, the hands and what is awaited."""
-    out = Out(json)
-    with place(data, store, queue) as here:
-        caller = here.caller(game, seat, token)
-        here.settle(game)
-        version, seen = here.desk.view(game, caller, here.desk.version_at(game, at or None))
+    caller = here.enter(game, seat, token)
+    version, seen = here.desk.view(game, caller, here.desk.version_at(game, at or None))
     out.say(f"{game}, version {version}" + (f", as {seen.house} sees it" if seen.house else ""))
     out.say(picture(seen))
     for one in seen.owes:
         out.say(_owed(one))
         if one.waits_for:
             out.say(f"  {_waits(seen.position, one)}")
-    out.document({"game": game, "version": version, "view": seen})
+    return {"game": game, "version": version, "view": seen}
 
 
 def picture(seen: View) -> str:
@@ -83,7 +79,10 @@ def _waits(state: State, one: Owed) -> str:
     return explain("appeal-open", params, Prose(THRONES.rules_of(state).edition))
 
 
+@at_place
 def log(
+    out: Out,
+    here: Place,
     game: GameId,
     after: Annotated[int, typer.Option(help="Begin behind this entry.")] = 0,
     count: Annotated[int | None, typer.Option(help="How many entries at most.")] = None,
@@ -91,64 +90,51 @@ def log(
     everything: Annotated[bool, typer.Option("--all", help="Tell of facts that are sealed for others, too.")] = False,
     seat: SeatName = "",
     token: TokenText = "",
-    data: Data = "",
-    store: StoreUrl = "",
-    queue: QueueUrl = "",
-    json: Json = False,
-) -> None:
+) -> Document:
     """Print the rulings in English, each with its rules."""
-    out = Out(json)
     entries: list[Any] = []
-    with place(data, store, queue) as here:
-        caller = here.caller(game, seat, token)
-        here.settle(game)
-        end = here.desk.version_of(game, at or None)
-        if not 0 <= after <= end:
-            raise NoSuchVersion(after, end)
-        prose = here.desk.prose(game)
-        for entry in here.desk.log(game, caller, after, count, end):
-            if json:
-                entries.append(plain(entry))
-                continue
-            who = f"seat {entry.seat}" if entry.seat else entry.cause
-            out.say(f"{entry.seq}  {entry.at}  {who}", style="bold strike" if entry.struck else "bold")
-            if entry.struck:
-                out.say(f"  STRUCK OUT by entry {entry.struck.by}: {one_line(entry.struck.reason)}", style="red")
-            if isinstance(entry.verdict, Refused):
-                verdict = entry.verdict
-                rules = f" [{', '.join(verdict.rules)}]" if verdict.rules else ""
-                out.say(f"  Refused. {explain(verdict.code, verdict.params, prose)}{rules}", style="red")
-            for sentence in told(entry, everything):
-                out.say(f"  {sentence}", style="strike" if entry.struck else "")
-            if entry.checkpoint:
-                out.say(textwrap.indent(entry.checkpoint, "    "))
-    out.document({"game": game, "version": end, "entries": entries})
+    caller = here.enter(game, seat, token)
+    end = here.desk.version_of(game, at or None)
+    if not 0 <= after <= end:
+        raise NoSuchVersion(after, end)
+    prose = here.desk.prose(game)
+    for entry in here.desk.log(game, caller, after, count, end):
+        if out.json:
+            entries.append(plain(entry))
+            continue
+        who = f"seat {entry.seat}" if entry.seat else entry.cause
+        out.say(f"{entry.seq}  {entry.at}  {who}", style="bold strike" if entry.struck else "bold")
+        if entry.struck:
+            out.say(f"  STRUCK OUT by entry {entry.struck.by}: {one_line(entry.struck.reason)}", style="red")
+        if isinstance(entry.verdict, Refused):
+            out.say(f"  {refusal_told(entry.verdict, prose)}", style="red")
+        for sentence in told(entry, everything):
+            out.say(f"  {sentence}", style="strike" if entry.struck else "")
+        if entry.checkpoint:
+            out.say(textwrap.indent(entry.checkpoint, "    "))
+    return {"game": game, "version": end, "entries": entries}
 
 
+@at_place
 def replay(
+    out: Out,
+    here: Place,
     game: GameId,
     to: Annotated[
         str, typer.Option("--to", "--at", help="Stop at this entry, or at the last one received by this time.")
     ] = "",
     seat: SeatName = "",
     token: TokenText = "",
-    data: Data = "",
-    store: StoreUrl = "",
-    queue: QueueUrl = "",
-    json: Json = False,
-) -> None:
+) -> Document:
     """Fold the ledger from its first entry and print the position that its facts lead to."""
-    out = Out(json)
-    with place(data, store, queue) as here:
-        caller = here.caller(game, seat, token)
-        here.settle(game)
-        end = here.desk.version_of(game, to or None)
-        with out.progress("Entries", end) as progress:
-            seen, facts, seconds = _folded(here, game, end, caller, progress)
+    caller = here.enter(game, seat, token)
+    end = here.desk.version_of(game, to or None)
+    with out.progress("Entries", end) as progress:
+        seen, facts, seconds = _folded(here, game, end, caller, progress)
     out.say(f"{game}: {end} entries with {facts} facts lead to")
     out.say(picture(seen))
     told_speed = {"seconds": round(seconds, 6), "facts_per_second": round(facts / seconds) if seconds else None}
-    out.document({"game": game, "version": end, "facts": facts, **told_speed, "view": seen})
+    return {"game": game, "version": end, "facts": facts, **told_speed, "view": seen}
 
 
 def _folded(here: Place, game: str, end: int, caller: Caller, progress: Any) -> tuple[View, int, float]:

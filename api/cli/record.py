@@ -16,18 +16,17 @@ from api.cli.arbiter import bench
 from api.cli.common import (
     DISAGREES,
     REFUSED,
-    Data,
+    Document,
     Failure,
     GameId,
-    Json,
     Moment,
+    Options,
     Out,
-    QueueUrl,
     SeatName,
-    StoreUrl,
     TokenText,
     plain,
     usage,
+    with_options,
 )
 from api.cli.place import place
 from api.importing import take_in
@@ -44,21 +43,19 @@ from events.verify import Report, verify_store
 KEY_FORM = "NAME+0123abcd+BASE64"
 
 
+@with_options
 def verify(
+    out: Out,
+    options: Options,
     game: Annotated[str, typer.Argument(help="A game, an exported file or a bundle.", show_default=False)],
     checkpoint: Annotated[list[str], typer.Option(help="A checkpoint that somebody kept.")] = [],  # noqa: B006 - typer copies it
     receipt: Annotated[list[str], typer.Option(help="A receipt that somebody kept.")] = [],  # noqa: B006 - typer copies it
     key: Annotated[list[str], typer.Option(help="The key of the server that signed, or a file with it.")] = [],  # noqa: B006 - typer copies it
-    data: Data = "",
-    store: StoreUrl = "",
-    queue: QueueUrl = "",
-    json: Json = False,
-) -> None:
+) -> Document:
     """Rule again on every command, compare every fact, digest, draw and signature; name whatever disagrees.
 
     A file or a bundle needs no server. What players kept, checkpoints and receipts, is held against the record.
     """
-    out = Out(json)
     path = Path(game)
     notes = [read_note(Path(name)) for name in (*checkpoint, *receipt)]
     keys = [_key(text) for text in key]
@@ -70,9 +67,8 @@ def verify(
     else:
         if os.sep in game or path.suffix in (".jsonl", ".zip"):
             raise usage(f"There is no file {game}.")
-        with place(data, store, queue) as here:
-            here.caller(game)
-            here.settle(game)
+        with place(options) as here:
+            here.enter(game)
             desk = here.desk
             keys = keys or ([desk.key()] if desk.signer is not None else [])
             with out.progress("Entries", desk.store.version(game)) as progress:
@@ -81,7 +77,7 @@ def verify(
                 _disagree(game, report)
             kept = [Note(f"Checkpoint {one.size} of the store", one.note) for one in desk.store.checkpoints(game)]
             proof = prove(list(export_game(desk.store, game)), notes, keys, None, kept)
-    _conclude(out, game, proof)
+    return _conclude(out, game, proof)
 
 
 def _key(text: str) -> Verifier:
@@ -100,7 +96,7 @@ def _key(text: str) -> Verifier:
         raise usage(f"There is no file {text}, and a key looks like {KEY_FORM}.") from error
 
 
-def _conclude(out: Out, game: str, proof: Proof) -> None:
+def _conclude(out: Out, game: str, proof: Proof) -> Document:
     if proof.report is not None and proof.report.disagreement is not None:
         _disagree(game, proof.report, proof)
     told = _document(game, proof)
@@ -127,7 +123,7 @@ def _conclude(out: Out, game: str, proof: Proof) -> None:
         out.say(f"{counted(proof.evidence, 'signed note holds', 'signed notes hold')}.")
     for remark in proof.remarks:
         out.say(remark)
-    out.document(told)
+    return told
 
 
 def _disagree(game: str, report: Report, proof: Proof | None = None) -> None:
@@ -155,7 +151,10 @@ def _document(game: str, proof: Proof) -> dict[str, Any]:
     return {**told, **report, "redacted": not proof.full, "origin": plain(proof.origin), **more}
 
 
+@with_options
 def export(
+    out: Out,
+    options: Options,
     game: GameId,
     file: Annotated[str, typer.Argument(help="Where to write; standard output without it.")] = "-",
     seat: SeatName = "",
@@ -166,20 +165,14 @@ def export(
     at: Moment = "",
     format: Annotated[str, typer.Option(help="log: as a play-by-mail log, from what everybody knows.")] = "",
     why: Annotated[str, typer.Option(help="Why every secret of a running game is written out; it is recorded.")] = "",
-    data: Data = "",
-    store: StoreUrl = "",
-    queue: QueueUrl = "",
-    json: Json = False,
-) -> None:
+) -> Document:
     """Write a game as JSON Lines or as a bundle: everything, or what a seat or the public may see."""
-    if json and file == "-":
+    if out.json and file == "-":
         raise usage("With --json, name a file for the game: standard output holds the JSON document.")
     if file != "-" and not force and os.path.lexists(file):
         raise usage(f"{file} is there already. --force overwrites it.", file=file)
-    out = Out(json)
-    with place(data, store, queue) as here:
-        caller = here.caller(game, seat, token)
-        here.settle(game)
+    with place(options) as here:
+        caller = here.enter(game, seat, token)
         if _is_log(format):
             from api.cli import logs  # readers of logs are large, and few ask for them
 
@@ -188,8 +181,7 @@ def export(
                 sink.write(text)
             if file != "-":
                 out.say(f"{game}: {len(text)} bytes in {file}, as a play-by-mail log.")
-            out.document({"game": game, "file": file, "bytes": len(text), "format": format})
-            return
+            return {"game": game, "file": file, "bytes": len(text), "format": format}
         if at:
             here.desk.version_of(game, at)
         state: State = here.desk.line(game).state
@@ -211,8 +203,7 @@ def export(
                 count = sink.write(bundle(here.desk, game, full=full, player=player, seats=seats, at=end))
             if file != "-":
                 out.say(f"{game}: {count} bytes in {file}, {what}.")
-            out.document({"game": game, "file": file, "bytes": count, "full": full, "player": player})
-            return
+            return {"game": game, "file": file, "bytes": count, "full": full, "player": player}
         with _sink(file) as sink, out.progress("Lines", None) as progress:
             for line in export_game(here.desk.store, game, full=full, player=player, seats=seats, at=end):
                 sink.write(line)
@@ -220,7 +211,7 @@ def export(
                 progress(count)
     if file != "-":
         out.say(f"{game}: {count} lines in {file}, {what}.")
-    out.document({"game": game, "file": file, "lines": count, "full": full, "player": player})
+    return {"game": game, "file": file, "lines": count, "full": full, "player": player}
 
 
 def _is_log(format: str) -> bool:
@@ -248,7 +239,10 @@ def _sink(file: str) -> Iterator[IO[bytes]]:
         draft.unlink(missing_ok=True)
 
 
+@with_options
 def import_(
+    out: Out,
+    options: Options,
     file: Annotated[str, typer.Argument(help="A full export or bundle; - is standard input.", show_default=False)],
     name: Annotated[str, typer.Option("--as", help="Another id for the game.")] = "",
     format: Annotated[str, typer.Option(help="log: a play-by-mail log of another site.")] = "",
@@ -259,27 +253,21 @@ def import_(
         ),
     ] = [],  # noqa: B006 - typer copies it
     assumptions: Annotated[bool, typer.Option(help="With a log: list every assumption, not only how many.")] = False,
-    data: Data = "",
-    store: StoreUrl = "",
-    queue: QueueUrl = "",
-    json: Json = False,
-) -> None:
+) -> Document:
     """Take in an exported game; it goes on where it was. Its seats need new tokens.
 
     A play-by-mail log (--format log) becomes a game of ours: what it leaves out is inferred and listed.
     Where it goes on from an outcome that the rules do not give, the game stands before it until that is accepted.
     """
-    out = Out(json)
     if _is_log(format):
         from api.cli import logs  # as above
 
         source = logs.source_of(file)
-        with place(data, store, queue, may_begin=True) as here:
-            logs.take_in(here, out, source, name, accept, every=assumptions)
-        return
+        with place(options, may_begin=True) as here:
+            return logs.take_in(here, out, source, name, accept, every=assumptions)
     if accept or assumptions:
         raise usage("--accept and --assumptions go with --format log.")
-    with place(data, store, queue, may_begin=True) as here:
+    with place(options, may_begin=True) as here:
         raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
         try:
             done = take_in(here.desk, raw, name or None, here.settle)
@@ -290,7 +278,7 @@ def import_(
     waited = counted(done.unruled, "submission")
     out.say(f"Game {done.game} is here with {_entries(done.version)}; {waited} waited for a ruling.")
     out.say("Give its seats tokens with: rookery token GAME SEAT")
-    out.document({"game": done.game, "version": version, "imported": done.version, "unruled": done.unruled})
+    return {"game": done.game, "version": version, "imported": done.version, "unruled": done.unruled}
 
 
 def _entries(number: int) -> str:

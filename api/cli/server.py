@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from api.cli.common import AWAY, Data, Failure, Json, Out, QueueUrl, StoreUrl, usage
+from api.cli.common import AWAY, Data, Document, Failure, Options, Out, QueueUrl, StoreUrl, command, usage
 from api.cli.play import told
 from api.cli.read import ending, picture
 from api.example import EXAMPLE, Example, NotAnExample, Player, read
@@ -36,7 +36,9 @@ class Interrupted(Exception):
     """The server is told to stop while the example is being played."""
 
 
+@command
 def up(
+    out: Out,
     data: Data = "",
     store: StoreUrl = "",
     queue: QueueUrl = "",
@@ -51,14 +53,12 @@ def up(
         int, typer.Option(envvar="ROOKERY_FORKS", help="How many forks of a game a seat may make.", min=0)
     ] = MOST_FORKS,
     example: Annotated[bool, typer.Option("--example", help="Play the example game first.")] = False,
-    json: Json = False,
-) -> None:
+) -> Document:
     """Start everything on this machine: stores (unless one is named), workers, HTTP. Ctrl-C ends it."""
-    out = Out(json)
     level = setting("ROOKERY_LOG") or "warning"
     log.configure(level)
     recorded = _recorded() if example else None
-    directory = Path(data).absolute() if data else data_directory().absolute()
+    directory = Options(data).directory()
     if queue and not store:
         raise usage("ROOKERY_QUEUE and --queue go with a store by URL: name that, too, by ROOKERY_STORE or --store.")
     server = Server(

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from api.cli.common import Data, Json, Out, QueueUrl, StoreUrl
-from api.cli.place import place
+from api.cli.common import Document, Out
+from api.cli.place import Place, at_place
 from api.sharing import Shared, all_shared, close_shared, create_shared
 from api.sharing import shared as read_shared
 
@@ -24,51 +24,44 @@ STAGES = {"playing": "not over", "ended": "over, waits for the others", "open": 
 
 
 @shared.command("new")
+@at_place(may_begin=True)
 def new(
+    out: Out,
+    here: Place,
     name: Annotated[str, typer.Option("--id", help="What it is called.", show_default="a random id")] = "",
-    data: Data = "",
-    store: StoreUrl = "",
-    queue: QueueUrl = "",
-    json: Json = False,
-) -> None:
+) -> Document:
     """Make a seed for several tables; nobody gets to see it. Tables: rookery new --shared ID."""
-    out = Out(json)
-    with place(data, store, queue, may_begin=True) as here:
-        made = create_shared(here.desk, name)
+    made = create_shared(here.desk, name)
     _show(out, made)
-    out.document(made)
+    return made
 
 
 @shared.command("close")
-def close(name: SharedId, data: Data = "", store: StoreUrl = "", queue: QueueUrl = "", json: Json = False) -> None:
+@at_place
+def close(out: Out, here: Place, name: SharedId) -> Document:
     """No more tables: when the last of them has ended, the seed is opened on the record of each."""
-    out = Out(json)
-    with place(data, store, queue) as here:
-        close_shared(here.desk, name)
-        here.see_to_shared()
-        found = read_shared(here.desk, name)
+    close_shared(here.desk, name)
+    here.see_to_shared()
+    found = read_shared(here.desk, name)
     _show(out, found)
-    out.document(found)
+    return found
 
 
 @shared.command("show")
+@at_place
 def show(
+    out: Out,
+    here: Place,
     name: Annotated[str, typer.Argument(help="One of them; all without it.", show_default=False)] = "",
-    data: Data = "",
-    store: StoreUrl = "",
-    queue: QueueUrl = "",
-    json: Json = False,
-) -> None:
+) -> Document:
     """Show a shared seed: its commitment, its tables, and whether it is open."""
-    out = Out(json)
-    with place(data, store, queue) as here:
-        here.see_to_shared()
-        found = (read_shared(here.desk, name),) if name else all_shared(here.desk)
+    here.see_to_shared()
+    found = (read_shared(here.desk, name),) if name else all_shared(here.desk)
     for one in found:
         _show(out, one)
     if not found:
         out.say("There are no shared seeds.")
-    out.document(found[0] if name else {"shared": found})
+    return found[0] if name else {"shared": found}
 
 
 def _show(out: Out, found: Shared) -> None:

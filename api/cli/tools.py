@@ -18,13 +18,15 @@ import typer
 
 from api.cli.common import (
     DISAGREES,
+    Document,
     EditionName,
     Failure,
-    Json,
+    Options,
     Out,
     OwnTables,
     Players,
     SwitchWords,
+    command,
     plain,
     usage,
 )
@@ -56,7 +58,9 @@ MOST_ENTRIES = 6000
 Answerer = Callable[[State, Decision[Any]], Command]
 
 
+@command
 def sample(
+    out: Out,
     players: Players = None,
     seed: Annotated[int, typer.Option(help="The number of the game: draws and choices follow from it.", min=0)] = 1,
     edition: EditionName = SECOND,
@@ -69,10 +73,8 @@ def sample(
     queue: Annotated[str, typer.Option("--queue", help="URL of its queue's server, if that is another one.")] = "",
     data: Annotated[str, typer.Option(help="Play through the store of this data directory.")] = "",
     game: Annotated[str, typer.Option("--game", help="Its id in the store.", show_default="sample-PLAYERS-SEED")] = "",
-    json: Json = False,
-) -> None:
+) -> Document:
     """Let bots play a whole game, in process or through a store, and print how it ends."""
-    out = Out(json)
     charter = msgspec.structs.replace(ordered(edition, players, switch, tables), chance="stated")
     played = edition_of(charter)
     moods = _temperaments(temperament, charter.houses, seed)
@@ -80,7 +82,7 @@ def sample(
     began = time.perf_counter()
     with out.progress("Round", played.constants.rounds) as progress:
         if store or data:
-            with place(data, store, queue, may_begin=True) as here:
+            with place(Options(data, store, queue), may_begin=True) as here:
                 name = game or _name(charter, seed)
                 state, entries = _through(here, name, charter, settings(switch), seed, answer, progress)
         else:
@@ -98,21 +100,19 @@ def sample(
     out.say("Temperaments: " + ", ".join(f"{house} {mood}" for house, mood in moods.items()))
     if name:
         out.say(f"The game is in the store as {name}.")
-    out.document(
-        {
-            "game": name or None,
-            "players": len(charter.houses),
-            "seed": seed,
-            "temperaments": moods,
-            "winner": state.winner,
-            "drawn": list(state.drawn or ()),
-            "round": state.round,
-            "entries": entries,
-            "ranking": state.ranking,
-            "seconds": round(seconds, 6),
-            "entries_per_second": round(entries / seconds),
-        }
-    )
+    return {
+        "game": name or None,
+        "players": len(charter.houses),
+        "seed": seed,
+        "temperaments": moods,
+        "winner": state.winner,
+        "drawn": list(state.drawn or ()),
+        "round": state.round,
+        "entries": entries,
+        "ranking": state.ranking,
+        "seconds": round(seconds, 6),
+        "entries_per_second": round(entries / seconds),
+    }
 
 
 def _name(charter: Charter, seed: int) -> str:
@@ -181,13 +181,13 @@ def _through(
 # Reference games
 
 
+@command
 def trace(
+    out: Out,
     files: Annotated[list[Path], typer.Argument(help="Reference games, .json or .json.gz.", show_default=False)],
     jobs: Annotated[int, typer.Option(help="Processes.", min=1)] = os.cpu_count() or 1,
-    json: Json = False,
-) -> None:
+) -> Document:
     """Replay recorded games on our engine and compare every recorded position, retreat and combat."""
-    out = Out(json)
     for path in files:
         if not path.is_file():
             raise usage(f"There is no file {path}.")
@@ -216,16 +216,13 @@ def trace(
     for kind, number in sorted(kinds.items()):
         out.say(f"  {number} × {_kind(kind)}")
     out.say("Everything else agrees." if not bad else f"{len(bad)} games disagree.", style="bold" if not bad else "red")
-    out.document(
-        {
-            "games": [{**plain(one), "unexplained": len(one.unexplained)} for one in reports],
-            "totals": dict(total),
-            "explained": dict(kinds),
-            "disagree": [one.name for one in bad],
-        }
-    )
-    if bad:
-        raise typer.Exit(DISAGREES)
+    document = {
+        "games": [{**plain(one), "unexplained": len(one.unexplained)} for one in reports],
+        "totals": dict(total),
+        "explained": dict(kinds),
+        "disagree": [one.name for one in bad],
+    }
+    return document, DISAGREES if bad else 0
 
 
 def _replayed(files: list[Path], jobs: int) -> Iterator[Report]:
@@ -285,17 +282,17 @@ def _tell_difference(out: Out, one: Difference) -> None:
 # Rules
 
 
+@command
 def rules(
+    out: Out,
     rule: Annotated[str, typer.Argument(help="Only rules whose identifier begins so, such as 2E-RAID.")] = "",
     edition: Annotated[
         Literal["second-edition", "first-edition"],
         typer.Option(help="Whose rules; a RULE that is named says it by itself."),
     ] = "second-edition",
     text: Annotated[bool, typer.Option("--text", help="Print the rules themselves, too.")] = False,
-    json: Json = False,
-) -> None:
+) -> Document:
     """Print a table of all rules: implemented, carried in which test, shown to be tested by a mutant, exempt."""
-    out = Out(json)
     book_of = {"1": "first-edition", "2": "second-edition"}
     specification = SPECIFICATIONS / f"{book_of.get(rule[:1], edition)}.md"
     if not specification.is_file() or not (RECORDS / "coverage.json").is_file():
@@ -334,7 +331,7 @@ def rules(
     }
     if lacking:
         raise Failure(DISAGREES, "missing-rules", f"Neither implemented nor exempt: {', '.join(lacking)}.", **told)
-    out.document(told)
+    return told
 
 
 def _rows(book: Iterable[str]) -> tuple[Row, ...]:

@@ -6,6 +6,7 @@ would change nothing, or something else, and stand on the record as if it had.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any
@@ -25,6 +26,9 @@ from domain.thrones.language.pieces import (
 )
 from domain.thrones.rules.game import Game
 
+_RULE = re.compile(r"[0-9]E(-[A-Z0-9]{1,20}){1,4}|arbiter")
+"""How rules are numbered in both books, and what every stated fact rests on besides."""
+
 MOST_STRENGTH = 99
 """Of a garrison or a neutral force."""
 
@@ -36,6 +40,9 @@ def why_absent(game: Game, fact: Fact) -> str:
 
 def _unknown(game: Game, fact: Any) -> Iterator[str]:
     """Names that mean nothing at this table, by the fields that all facts use alike."""
+    for rule in fact.rules:
+        if not _RULE.fullmatch(rule):
+            yield f"“{rule}” is no rule"
     houses = game.state.houses
     for field in ("house", "winner", "loser", "by"):
         house = getattr(fact, field, None)

@@ -170,7 +170,7 @@ def test_of_nonsense_only_that_is_taken_which_names_what_there_is(laid: State, e
         if why(state, fact):
             refused += 1
             continue
-        said = {name: value for name, value in plain.items() if name not in ("fact", "rules")}
+        said = {name: value for name, value in plain.items() if name != "fact"}
         assert not _names(list(said.values())) - KNOWN
         assert not isinstance(example, REMOVING) or evolve(state, fact) != state
     assert refused or isinstance(example, f.ProhibitionsLifted | f.ThreatMoved)
@@ -206,11 +206,17 @@ def _names(value: Any) -> set[str]:
         f.NeutralForcePlaced(area="port-of-lannisport", strength=4),
         f.OrdersProhibited(what="raid-star"),
         f.OrdersProhibited(what="march-0"),
+        f.PowerChanged(house="stark", by=1, rules=("nobody-knows",)),
+        f.PowerChanged(house="stark", by=1, rules=("2E-GEN-8", "\x1b[31mred")),
     ],
     ids=str,
 )
 def test_what_would_do_nothing_or_mean_nothing_is_refused(laid: State, fact: Fact) -> None:
     assert why(laid, fact)
+
+
+def test_an_arbiter_may_name_rules_of_the_books(laid: State) -> None:
+    assert not why(laid, f.PowerChanged(house="stark", by=1, rules=("2E-GEN-8", "1E-WCARD-11", "arbiter")))
 
 
 def test_tokens_are_turned_together_so_that_all_used_ones_are_named(laid: State) -> None:

@@ -20,7 +20,7 @@ from domain.kernel.docket import Origin
 from domain.kernel.facts import Awaited
 from domain.kernel.game import Held
 from domain.kernel.joint import CloseShares
-from domain.thrones.language.answers import AnyAnswer
+from domain.thrones.language.kinds import AnyAnswer
 from domain.thrones.language.state import Hidden, Standing, State
 from domain.thrones.language.view import Owed, Own
 from domain.thrones.notation import format_answer

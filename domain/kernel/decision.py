@@ -51,6 +51,11 @@ class Answer(Command, frozen=True, kw_only=True):
         return False
 
 
+def kind_of(answer: type[Answer]) -> str:
+    """The kind of decision that answers of a class are for."""
+    return str(answer.__struct_config__.tag)
+
+
 class Options(msgspec.Struct, Generic[A], frozen=True, tag=True, tag_field="options"):
     """A description of every legal answer of one decision."""
 

@@ -25,7 +25,7 @@ from domain.kernel.ruleset import (
     open_decisions,
     resume,
 )
-from domain.thrones.language.answers import AnyAnswer, HouseAnswer
+from domain.thrones.language.answers import HouseAnswer
 from domain.thrones.language.evolve import EVOLVERS, evolve, redacted
 from domain.thrones.language.facts import (
     STATABLE,
@@ -35,6 +35,7 @@ from domain.thrones.language.facts import (
     HiddenStated,
     PositionStated,
 )
+from domain.thrones.language.kinds import AnyAnswer
 from domain.thrones.language.known import check_names
 from domain.thrones.language.pieces import MOST_AREAS
 from domain.thrones.language.start import Gather, Start

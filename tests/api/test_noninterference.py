@@ -33,7 +33,7 @@ from domain.thrones.language.evolve import redacted
 from domain.thrones.language.start import Start
 from domain.thrones.language.state import State
 from domain.thrones.language.view import View
-from domain.thrones.notation import NotationError, canonical_answer, format_answer
+from domain.thrones.notation import NotationError, format_answer
 from domain.thrones.ruleset import THRONES
 from domain.thrones.tables.charter import Charter, Switches
 from events import codec, sealing
@@ -108,7 +108,7 @@ def same_in_public(left: State, right: State) -> bool:
 def as_step(state: State, answer: c.HouseAnswer, other: c.HouseAnswer, chance: random.Random) -> Step:
     """An answer as a request: structured, or as a letter where that says the same."""
     answers = [msgspec.structs.replace(one, question=state.question) for one in (answer, other)]
-    is_letter = chance.random() < 0.5 and all(canonical_answer(one) == one for one in answers)
+    is_letter = chance.random() < 0.5 and all(one.canonical() == one for one in answers)
     bodies = [format_answer(one).encode() if is_letter else encode(one) for one in answers]
     return Step(seat_of(answer.house), bodies[0], bodies[1], is_letter)
 

@@ -28,14 +28,15 @@ from domain.kernel.game import MOST_STATED
 from domain.kernel.refusal import Refusal
 from domain.kernel.ruleset import EndlessRuling
 from domain.thrones.language import answers as c
+from domain.thrones.language import kinds
 from domain.thrones.language.facts import STATABLE
 from domain.thrones.language.start import Start
 from domain.thrones.language.state import Hidden, State
 from domain.thrones.notation import NotationError, parse, split_letter
-from domain.thrones.notation.scan import scan
-from domain.thrones.notation.vocabulary import USAGE
+from domain.thrones.notation.kinds import USAGE
 from domain.thrones.rules.armies import minimal_reductions
 from domain.thrones.ruleset import THRONES
+from domain.thrones.spelling.scan import scan
 from domain.thrones.tables.charter import Charter
 from domain.thrones.tables.editions.second import SECOND_EDITION
 from events.codec import BOUNDED_SINCE, is_shallow
@@ -96,7 +97,7 @@ def met() -> dict[tuple[str, str], tuple[State, Decision[Any], Answer]]:
 
 def missing(found: Iterable[tuple[str, str]]) -> set[str]:
     """Kinds of decision that have not come up."""
-    return {*c.KINDS, *c.ALL_ABILITIES} - {kind for kind, _ in found} - {"card-ability", *RARE}
+    return {*kinds.KINDS, *c.ALL_ABILITIES} - {kind for kind, _ in found} - {"card-ability", *RARE}
 
 
 def _length(answer: Answer) -> int:

@@ -15,7 +15,8 @@ from msgspec import UNSET, UnsetType
 from domain.kernel.docket import Docket
 from domain.kernel.facts import Awaited, Frame
 from domain.kernel.position import BoardState
-from domain.thrones.language.answers import AnyAnswer, AssignOrders
+from domain.thrones.language.answers import AssignOrders
+from domain.thrones.language.kinds import AnyAnswer
 from domain.thrones.language.pieces import AreaId, CardId, Deck, HouseId, OrderId, Units
 from domain.thrones.tables.charter import Charter
 

@@ -1,6 +1,6 @@
 """Answers as text, for letters: :func:`parse` is forgiving, :func:`format_answer` canonical (docs/notation.md)."""
 
-from domain.thrones.notation.format import canonical_answer, format_answer
+from domain.thrones.notation.format import format_answer
 from domain.thrones.notation.letter import (
     Header,
     Line,
@@ -10,14 +10,13 @@ from domain.thrones.notation.letter import (
     split_letter,
 )
 from domain.thrones.notation.parse import parse
-from domain.thrones.notation.words import Lexicon, NotationError, lexicon, short_order
+from domain.thrones.spelling.names import Lexicon, NotationError, lexicon, short_order
 
 __all__ = [
     "Header",
     "Lexicon",
     "Line",
     "NotationError",
-    "canonical_answer",
     "format_answer",
     "house_in_header",
     "lexicon",

@@ -11,7 +11,7 @@ from domain.kernel.decision import Decision
 from domain.thrones.language import answers as c
 from domain.thrones.language.pieces import HouseId
 from domain.thrones.notation.parse import parse
-from domain.thrones.notation.words import Lexicon, NotationError
+from domain.thrones.spelling.names import Lexicon, NotationError
 
 HEADERS = ("game", "seat", "token", "house", "round", "from", "to", "cc", "date", "subject")
 _HEADER = re.compile(rf"({'|'.join(HEADERS)})\s*:\s*(.*)", re.IGNORECASE)

@@ -11,12 +11,11 @@ import msgspec
 from domain.kernel.decision import Decision
 from domain.thrones.language import answers as c
 from domain.thrones.language.pieces import HouseId, OrderId
-from domain.thrones.notation.answers import ALIKE, READERS
 from domain.thrones.notation.format import format_answer
-from domain.thrones.notation.reader import Reader
-from domain.thrones.notation.scan import Span, scan
-from domain.thrones.notation.vocabulary import HEADS, USAGE
-from domain.thrones.notation.words import Lexicon, NotationError, either
+from domain.thrones.notation.kinds import HEADS, READERS, USAGE
+from domain.thrones.spelling.names import Lexicon, NotationError, either
+from domain.thrones.spelling.reader import Reader
+from domain.thrones.spelling.scan import Span, scan
 
 
 def parse(
@@ -84,15 +83,14 @@ def _head(span: Span) -> tuple[tuple[str, ...], Span] | None:
 
 
 def _read_kinds(reader: Reader, span: Span, kinds: tuple[str, ...], body: Span) -> c.HouseAnswer:
-    if kinds in ALIKE:
-        return ALIKE[kinds](reader, body)
     if len(kinds) > 1:
         asked = [kind for kind in kinds if reader.decision(kind)]
         if len(asked) != 1:
             usages = [f'"{USAGE[kind]}"' for kind in asked or kinds]
             raise NotationError(f'"{span.tokens[0].text}" could be {either(usages)}', span.column)
         kinds = (asked[0],)
-    return READERS[kinds[0]](reader, body)
+    answer: c.HouseAnswer = READERS[kinds[0]](reader, body)
+    return answer
 
 
 def _read_without_head(reader: Reader, span: Span) -> c.HouseAnswer:

@@ -21,6 +21,7 @@ from domain.kernel.position import nothing
 from domain.kernel.refusal import Refusal
 from domain.thrones.language import answers as c
 from domain.thrones.language import facts as f
+from domain.thrones.language import kinds
 from domain.thrones.language.evolve import EVOLVERS, evolve
 from domain.thrones.language.state import State
 from domain.thrones.ruleset import THRONES
@@ -124,13 +125,13 @@ class Reached:
 
     def only_forced(self) -> list[str]:
         """What came up only with a single legal answer, so that nobody was asked."""
-        seen = [kind for kind in c.KINDS if self.kinds[kind]] + [one for one in c.ABILITIES if self.abilities[one]]
+        seen = [kind for kind in kinds.KINDS if self.kinds[kind]] + [one for one in c.ABILITIES if self.abilities[one]]
         return [one for one in seen if one != "card-ability" and one not in self.asked]
 
     def never(self) -> list[str]:
         """What never came up."""
-        kinds = [kind for kind in c.KINDS if not self.kinds[kind]]
-        return kinds + [ability for ability in c.ABILITIES if not self.abilities[ability]]
+        never = [kind for kind in kinds.KINDS if not self.kinds[kind]]
+        return never + [ability for ability in c.ABILITIES if not self.abilities[ability]]
 
 
 class Books:
@@ -341,7 +342,9 @@ class Properties:
         assert bool(owed) != state.is_over
         assert [(one.player, one.kind) for one in owed] == [(one.player, one.kind) for one in state.awaited]
         for decision in owed:
-            assert decision.kind in c.KINDS and decision.rules and set(decision.rules) <= self.citable, decision.rules
+            assert decision.kind in kinds.KINDS and decision.rules and set(decision.rules) <= self.citable, (
+                decision.rules
+            )
             self._check_default(state, decision)
 
     def _check_default(self, state: State, decision: Decision[Any]) -> None:

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 from domain.kernel.decision import Decision, Options
 from domain.thrones.language import answers as c
+from domain.thrones.language import kinds
 from domain.thrones.language.pieces import TRACKS, UNITS, OrderToken
 from domain.thrones.notation import (
     Header,
     NotationError,
-    canonical_answer,
     format_answer,
     lexicon,
     parse,
@@ -30,8 +30,7 @@ from domain.thrones.notation import (
     short_order,
     split_letter,
 )
-from domain.thrones.notation.answers import READERS
-from domain.thrones.notation.vocabulary import HEADS, USAGE
+from domain.thrones.notation.kinds import HEADS, READERS, USAGE
 from domain.thrones.rules.action.consolidation import ConsolidateChoices
 from domain.thrones.rules.action.raids import RaidChoices
 from domain.thrones.rules.choices import Amount, PerOrder, Words
@@ -170,23 +169,23 @@ FIELDS: dict[type[c.HouseAnswer], st.SearchStrategy[dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("answer", c.ANSWERS, ids=lambda answer: str(answer.__struct_config__.tag))
+@pytest.mark.parametrize("answer", kinds.ANSWERS, ids=lambda answer: str(answer.__struct_config__.tag))
 def test_what_is_printed_is_read_as_it_was_meant(answer: type[c.HouseAnswer]) -> None:
     @settings(max_examples=sized(30, 150), deadline=None)
     @given(answers(answer))
     def check(given_: c.HouseAnswer) -> None:
-        meant = canonical_answer(given_)
+        meant = given_.canonical()
         text = format_answer(given_)
         assert parse(text, house=given_.house, lexicon=SECOND) == meant
         assert parse(format_answer(given_, with_house=True), house=None, lexicon=SECOND) == meant
         assert format_answer(meant) == text
-        assert canonical_answer(meant) == meant
+        assert meant.canonical() == meant
 
     check()
 
 
 @settings(max_examples=sized(150, 600), deadline=None)
-@given(st.sampled_from(c.ANSWERS).flatmap(answers), st.data())
+@given(st.sampled_from(kinds.ANSWERS).flatmap(answers), st.data())
 def test_case_spaces_and_hyphens_do_not_change_the_meaning(given_: c.HouseAnswer, data: st.DataObject) -> None:
     text = format_answer(given_)
     changed = data.draw(
@@ -194,7 +193,7 @@ def test_case_spaces_and_hyphens_do_not_change_the_meaning(given_: c.HouseAnswer
             [text.upper(), text.title(), text.replace("->", "→"), re.sub(r"\b-\b(?!\d)", "_", text), f"  {text} "]
         )
     )
-    assert parse(changed, house=given_.house, lexicon=SECOND) == canonical_answer(given_)
+    assert parse(changed, house=given_.house, lexicon=SECOND) == given_.canonical()
 
 
 @settings(max_examples=sized(200, 1000), deadline=None)
@@ -209,10 +208,10 @@ def test_anything_is_read_or_refused(text: str) -> None:
 
 
 def test_every_kind_has_a_reader_a_usage_and_begins_an_answer() -> None:
-    assert set(USAGE) == set(c.KINDS)
-    assert set(c.KINDS) | set(c.ALL_ABILITIES) <= set(READERS)
+    assert set(USAGE) == set(kinds.KINDS)
+    assert set(kinds.KINDS) | set(c.ALL_ABILITIES) <= set(READERS)
     assert {kind for _, kinds in HEADS.values() for kind in kinds} == set(READERS)
-    assert set(FIELDS) == set(c.ANSWERS)
+    assert set(FIELDS) == set(kinds.ANSWERS)
 
 
 # The page
@@ -228,13 +227,13 @@ def rows(heading: str) -> list[list[str]]:
 
 
 CANONICAL = [
-    row for row in rows("Canonical text, decision by decision") if len(row) == 2 and row[0].strip("`") in c.KINDS
+    row for row in rows("Canonical text, decision by decision") if len(row) == 2 and row[0].strip("`") in kinds.KINDS
 ]
 FORGIVING = [row for row in rows("What else is understood") if row[0].startswith("`")]
 
 
 def test_the_page_shows_every_kind_and_ability() -> None:
-    assert list(dict.fromkeys(kind.strip("`") for kind, _ in CANONICAL)) == list(c.KINDS)
+    assert list(dict.fromkeys(kind.strip("`") for kind, _ in CANONICAL)) == list(kinds.KINDS)
     assert all(any(f" {ability}: " in example for _, example in CANONICAL) for ability in c.ALL_ABILITIES)
 
 

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from domain.thrones.language import answers as c
+from domain.thrones.language import kinds
 from domain.thrones.language.answers import HouseAnswer
-from domain.thrones.notation import Lexicon, canonical_answer, format_answer, lexicon, parse
+from domain.thrones.notation import Lexicon, format_answer, lexicon, parse
 from domain.thrones.tables.editions.composed import edition_of
 from domain.thrones.tables.variations import BY_NAME, FIRST_EDITION, unmet, words_of
 from tests.domain.thrones.games import SECOND_CHOICES, Spec, play, spec, spec_of_variations
@@ -63,7 +64,7 @@ def test_the_games_mix_player_counts_and_switches() -> None:
 
 
 def test_the_games_reach_all_kinds_of_decision_and_all_abilities() -> None:
-    assert len(c.KINDS) == 39 and len(c.ABILITIES) == 9
+    assert len(kinds.KINDS) == 39 and len(c.ABILITIES) == 9
     reached = Reached()
     for number in REACHING:
         reached.add(checked(number))
@@ -152,7 +153,7 @@ def test_every_answer_of_other_games_is_read_as_it_is_printed(number: int) -> No
         command = entry.command
         if isinstance(command, HouseAnswer):
             read = parse(format_answer(command), house=command.house, lexicon=names, open_decisions=entry.owed)
-            assert read == canonical_answer(command)
+            assert read == command.canonical()
 
 
 PLAY = """

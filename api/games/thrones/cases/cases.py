@@ -22,6 +22,7 @@ from domain.kernel.refusal import Refusal
 from domain.thrones.language import answers as c
 from domain.thrones.language import facts as f
 from domain.thrones.language.evolve import EVOLVERS, redacted
+from domain.thrones.language.kinds import AnyAnswer
 from domain.thrones.language.start import Start
 from domain.thrones.language.state import State
 from domain.thrones.language.view import Own, view
@@ -469,7 +470,7 @@ def read_answer(state: State, answer: Answer) -> c.HouseAnswer:
     """A command from text or JSON, in the words of the table. Raises :class:`CaseError` when it cannot be read."""
     try:
         if not isinstance(answer, str):
-            command: c.HouseAnswer = msgspec.convert(answer, c.AnyAnswer)
+            command: c.HouseAnswer = msgspec.convert(answer, AnyAnswer)
             return command
         words = lexicon_of(edition_of(state.charter))
         return parse(answer, house=None, lexicon=words, open_decisions=THRONES.decisions(state))

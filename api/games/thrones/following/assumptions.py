@@ -16,7 +16,7 @@ from domain.thrones.language.answers import HouseAnswer
 from domain.thrones.language.facts import RoundBegan
 from domain.thrones.language.start import Start
 from domain.thrones.notation.format import format_answer
-from domain.thrones.notation.words import short_order
+from domain.thrones.spelling.names import short_order
 from domain.thrones.tables.charter import Charter
 from domain.thrones.tables.edition import Edition
 

@@ -17,6 +17,7 @@ from domain.kernel.docket import AnswerOffered
 from domain.kernel.refusal import Refusal
 from domain.thrones.language import answers as c
 from domain.thrones.language import facts as f
+from domain.thrones.language import kinds
 from domain.thrones.language.evolve import evolve
 from domain.thrones.language.pieces import TRACKS
 from domain.thrones.language.start import Start
@@ -30,7 +31,7 @@ from tests.domain.thrones.review.rewinds import Book, Offers, bare, book_of, pla
 
 pytestmark = pytest.mark.slow
 
-KINDS = (*(kind for kind in c.KINDS if kind != "card-ability"), *c.ABILITIES)
+KINDS = (*(kind for kind in kinds.KINDS if kind != "card-ability"), *c.ABILITIES)
 """All kinds of decision; card abilities by their keys."""
 GAMES = (*range(8), 33, 86)
 ASKING = (61, 104, 34, 35, 109)

@@ -9,6 +9,7 @@ from domain.kernel.commands import PassDeadline
 from domain.kernel.refusal import Refusal
 from domain.thrones.language import answers as c
 from domain.thrones.language import facts as f
+from domain.thrones.language import kinds
 from domain.thrones.language.start import Start
 from domain.thrones.ruleset import THRONES
 from domain.thrones.tables.charter import Charter
@@ -243,8 +244,8 @@ def test_hands_discards_and_power_are_public_all_the_time() -> None:
 
 def test_nothing_can_be_given_lent_or_promised() -> None:
     """2E-HID-5 and 2E-HID-6: the answers of section 26 are all there is, and none names a receiver."""
-    assert len(c.ANSWERS) == 39
-    for answer in c.ANSWERS:
+    assert len(kinds.ANSWERS) == 39
+    for answer in kinds.ANSWERS:
         names = {field.name for field in msgspec.structs.fields(answer)}
         assert not names & {"receiver", "gift", "partner", "promise"}
     scene = given({"winterfell": "stark: footman"}, step="planning")

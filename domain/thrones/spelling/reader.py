@@ -9,13 +9,12 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, TypeVar
 
-from domain.kernel.decision import Decision
+from domain.kernel.decision import Answer, Decision, kind_of
 from domain.kernel.refusal import Refusal
-from domain.thrones.language import answers as c
 from domain.thrones.language.pieces import AreaId, CardId, HouseId, OrderId, Unit, Units, counted, each, size
-from domain.thrones.notation.scan import Span, Token
-from domain.thrones.notation.vocabulary import NUMBERS, UNIT_WORDS, USAGE
-from domain.thrones.notation.words import Lexicon, Names, NotationError, compact, either
+from domain.thrones.spelling.names import Lexicon, Names, NotationError, compact, either
+from domain.thrones.spelling.scan import Span, Token
+from domain.thrones.spelling.words import NUMBERS, UNIT_WORDS
 
 L = TypeVar("L")
 R = TypeVar("R")
@@ -46,12 +45,12 @@ class Reader:
         found = [decision for decision in self.open if decision.kind == kind]
         return found[0] if len(found) == 1 else None
 
-    def question(self, answer: type[c.HouseAnswer]) -> Any:
+    def question(self, answer: type[Answer]) -> Any:
         """The default answer of the open decision, from which what the letter leaves out is taken, or None."""
-        decision = self.decision(str(answer.__struct_config__.tag))
+        decision = self.decision(kind_of(answer))
         return None if decision is None else decision.default
 
-    def is_legal(self, answer: c.HouseAnswer) -> bool:
+    def is_legal(self, answer: Answer) -> bool:
         """Whether an open decision takes this answer."""
         decision = self.decision(answer.kind)
         try:
@@ -61,15 +60,15 @@ class Reader:
             return False
         return decision is not None
 
-    def only_area(self, kind: str, column: int) -> AreaId:
+    def only_area(self, answer: type[Answer], usage: str, column: int) -> AreaId:
         """The area of the only order that could be meant by an answer which names none."""
-        decision = self.decision(kind)
+        decision = self.decision(kind_of(answer))
         if decision is not None:
             answers = list(islice(decision.options.every(decision.default), MOST_LOOKED_AT))
             areas = {answer.area for answer in answers}
             if len(areas) == 1 and len(answers) < MOST_LOOKED_AT:
                 return str(areas.pop())
-        raise asked(kind, column)
+        raise asked(usage, column)
 
     # Names
 
@@ -125,7 +124,7 @@ class Reader:
                 return _mistake(left, one)
         return NotationError(f'"{span.text}" can not be read here', span.column, expected=usage)
 
-    def area_then_units(self, span: Span, kind: str) -> tuple[AreaId, Span]:
+    def area_then_units(self, span: Span, usage: str) -> tuple[AreaId, Span]:
         """An area and the units behind it, with a colon or without."""
         if cut := span.cut(":"):
             return self.area(cut[0]), cut[1]
@@ -135,9 +134,9 @@ class Reader:
         if span and not is_count_or_unit(span.tokens[0]):
             first = next((i for i in range(1, len(span)) if is_count_or_unit(span.tokens[i])), len(span))
             self.area(span.part(0, first))
-        raise asked(kind, span.column)
+        raise asked(usage, span.column)
 
-    def chosen(self, pieces: Iterable[Span], kind: str) -> c.Chosen:
+    def chosen(self, pieces: Iterable[Span], usage: str) -> dict[AreaId, Units]:
         """Units by area: ``seagard: 2 footman, knight; pyke: ship`` or ``2 footman @ seagard; ship in pyke``."""
         units: dict[AreaId, list[Unit]] = {}
         area = None
@@ -149,20 +148,32 @@ class Reader:
                 continue
             for segment in piece.split(","):
                 if not is_count_or_unit(segment.tokens[0]) or segment.cut(":"):
-                    area, segment = self.area_then_units(segment, kind)
+                    area, segment = self.area_then_units(segment, usage)
                 if area is None:
-                    raise NotationError(f'"{segment.text}" stands nowhere', segment.column, expected=USAGE[kind])
+                    raise NotationError(f'"{segment.text}" stands nowhere', segment.column, expected=usage)
                 units.setdefault(area, []).extend(each(read_units(segment)))
         return {area: counted(units[area]) for area in sorted(units)}
 
 
-Read = Callable[[Reader, Span], c.HouseAnswer]
+Read = Callable[[Reader, Span], Any]
 """Reads what follows the beginning of an answer."""
 
+Choose = Callable[[Reader, Span], str]
+"""Reads the one word, name or area that an answer chooses."""
 
-def asked(kind: str, column: int) -> NotationError:
+
+def either_or(words: tuple[str, ...], meaning: str, choose: Choose) -> Choose:
+    """A word such as "none", or something else."""
+
+    def read(reader: Reader, span: Span) -> str:
+        return meaning if span and span.key in words else choose(reader, span)
+
+    return read
+
+
+def asked(usage: str, column: int) -> NotationError:
     """The answer does not say what it is about, and nothing open makes it clear."""
-    return NotationError("this does not say which question it answers", column, expected=f'"{USAGE[kind]}"')
+    return NotationError("this does not say which question it answers", column, expected=f'"{usage}"')
 
 
 def words_only(span: Span, expected: str) -> Span:
@@ -200,6 +211,28 @@ def number(span: Span, expected: str = "a number") -> int:
     if text in NUMBERS:
         return NUMBERS[text]
     raise NotationError(f'"{plain.text}" is no number', plain.column, expected=expected)
+
+
+def bid_and_rest(body: Span, usage: str) -> tuple[int, Span]:
+    """The number in a bid and the words around it: ``fiefdoms 3``, ``3 power on the fiefdoms``."""
+    tokens = tuple(
+        token
+        for token in body.tokens
+        if token.mark != ":" and token.text.casefold() not in ("power", "tokens", "token")
+    )
+    plain = Span(tokens, body.column)
+    numbers = [
+        i for i, token in enumerate(tokens)
+        if token.text.casefold() in NUMBERS or compact(token.text) in ("nothing", "none") or token.text[:1].isdigit()
+        or token.text[:1] in "+-"
+    ]  # fmt: skip
+    if len(numbers) != 1:
+        problem = "the number is missing" if not numbers else "there is more than one number"
+        raise NotationError(problem, body.column, expected=f'"{usage}"')
+    at = numbers[0]
+    bid = 0 if compact(tokens[at].text) in ("nothing", "none") else number(plain.part(at, at + 1))
+    rest = tokens[:at] + tokens[at + 1 :]
+    return bid, Span(rest, rest[0].column if rest else body.column)
 
 
 def with_arrows(span: Span) -> Span:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
-from domain.thrones.notation.words import NotationError, compact
+from domain.thrones.spelling.names import NotationError, compact
 
 LONGEST_TEXT = 4000
 """More than any answer needs; longer text is refused unread."""

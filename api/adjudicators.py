@@ -31,6 +31,7 @@ from api.games.thrones.cases.protocol import (
     put,
     score_of,
 )
+from domain.kernel.printing import counted
 
 _decoder = msgspec.json.Decoder(AnyReply)
 _encode = msgspec.json.Encoder().encode
@@ -148,7 +149,8 @@ class Adjudicator:
         while b"\n" not in pieces[-1]:
             if size > self.limits.most_bytes:
                 raise Broken(
-                    f"a line of more than {self.limits.most_bytes} bytes: {_shortened(pieces[0] or pieces[1])}"
+                    f"a line of more than {counted(self.limits.most_bytes, 'byte')}:"
+                    f" {_shortened(pieces[0] or pieces[1])}"
                 )
             if not select.select((number,), (), (), max(0, until - time.monotonic()))[0]:
                 raise Broken(f"no answer within {seconds:g} seconds")

@@ -45,6 +45,7 @@ from domain.kernel.docket import (
     SecretsReadOpened,
 )
 from domain.kernel.facts import AnswerSealed, AnswersOpened, DraftKept, Fact
+from domain.kernel.printing import counted
 from domain.kernel.refusal import Refusal
 from domain.kernel.rewinding import struck_corrections
 from domain.kernel.ruleset import Ruling
@@ -82,7 +83,10 @@ class PlanOutOfDate(Exception):
     """Something has been ruled on since a plan was made; nothing was recorded."""
 
     def __init__(self, expected: int, version: int) -> None:
-        super().__init__(f"The plan was made for version {expected}, and the record has {version} entries by now.")
+        super().__init__(
+            f"The plan was made for version {expected},"
+            f" and the record has {counted(version, 'entry', 'entries')} by now."
+        )
         self.expected = expected
         self.version = version
 

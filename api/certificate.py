@@ -23,7 +23,7 @@ from api.provenance import CardDrawn, cards_drawn, lines_of, occasion_of, seed_o
 from api.tokens import Caller
 from domain.kernel.chance import commitment
 from domain.kernel.facts import Answered, AnswerSealed, Fact, SeedOpened
-from domain.kernel.printing import one_line, printable
+from domain.kernel.printing import counted, one_line, printable
 from domain.thrones.language import facts as f
 from domain.thrones.language.state import State
 from domain.thrones.notation import format_answer
@@ -220,7 +220,7 @@ def _sums(facts: list[Fact], prose: Prose) -> Iterator[Sum]:
             rules = prose.edition.law.cite(("2E-CAS-4",))
             lines = (("swords of the winner", fact.swords, rules),)
             lines += (("fortifications of the loser", -fact.fortifications, rules),)
-            yield Sum(f"{prose.name(fact.house)}, casualties (of {fact.eligible} units)", lines, fact.number)
+            yield Sum(f"{prose.name(fact.house)}, casualties (of {counted(fact.eligible, 'unit')})", lines, fact.number)
 
 
 def _seeds(desk: Desk, game: str) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from api.tokens import Caller
 from api.watch import Watch
 from api.wire import JSON, to_bytes
 from domain.kernel.bounds import MOST_NUMBER
+from domain.kernel.printing import counted
 from events.errors import BadGameId, GameUnknown
 from events.keys import check_game_id
 from events.limits import MOST_ACT_BYTES, MOST_ANSWER_BYTES
@@ -112,7 +113,9 @@ async def body_of(request: Request, most: int) -> bytes:
             pieces.append(piece)
     if size > most:
         # The rest is not read, so the connection cannot be used again.
-        raise Edge(413, "too-large", f"A body has at most {most} bytes here.", {"Connection": "close"}, most=most)
+        raise Edge(
+            413, "too-large", f"A body has at most {counted(most, 'byte')} here.", {"Connection": "close"}, most=most
+        )
     return b"".join(pieces)
 
 
@@ -144,7 +147,7 @@ def seen_of(request: Request, seen: int | None) -> int | None:
     """The version that the author had before him: ``If-Match``, or else the parameter ``seen``."""
     given = request.headers.get("if-match")
     if seen is not None and abs(seen) > MOST_NUMBER:
-        raise Edge(400, "bad-version", f"No record has more than {MOST_NUMBER} entries.")
+        raise Edge(400, "bad-version", f"No record has more than {counted(MOST_NUMBER, 'entry', 'entries')}.")
     if given is None or given.strip() == "*":
         return seen
     found = _VERSION_TAG.fullmatch(given.strip())

@@ -26,6 +26,7 @@ from api.tokens import ARBITER, ORGANISER, Caller, Tokens
 from domain.kernel.decision import Decision
 from domain.kernel.docket import AppealFiled, AppealRuled, LossAccepted, Origin, PrivilegeUsed, Rewound, SecretsRead
 from domain.kernel.facts import Fact
+from domain.kernel.printing import counted
 from domain.kernel.refusal import Refusal
 from domain.kernel.shared import SharedSeed
 from domain.thrones.language.answers import HouseAnswer
@@ -116,8 +117,7 @@ class NoSuchVersion(FromTheFuture):
     """A version was asked for that the ledger does not have."""
 
     def __init__(self, at: int, current: int) -> None:
-        entries = "entry" if current == 1 else "entries"
-        Exception.__init__(self, f"There is no version {at}: the ledger has {current} {entries}.")
+        Exception.__init__(self, f"There is no version {at}: the ledger has {counted(current, 'entry', 'entries')}.")
         self.at = at
         self.current = current
 

@@ -167,7 +167,9 @@ def _connections(client: Any) -> Check:
     told = client.info("clients")
     now, most = int(told["connected_clients"]), int(told["maxclients"])
     return Check(
-        "connections", "warning" if now > most * 0.8 else "ok", f"The store has {now} of {most} connections in use."
+        "connections",
+        "warning" if now > most * 0.8 else "ok",
+        f"The store has {now} of {counted(most, 'connection')} in use.",
     )
 
 

@@ -22,6 +22,7 @@ from api.games.thrones.sentences import NAMES, Prose
 from api.quota import TooManyForks
 from api.wire import PROBLEM, Problem, Question, to_bytes
 from domain.kernel.bounds import in_brief
+from domain.kernel.printing import counted
 from domain.kernel.refusal import Refusal
 from domain.thrones.notation import NotationError
 from events.envelope import Refused
@@ -196,7 +197,10 @@ def _record_error(error: RecordError) -> tuple[Problem, dict[str, str]]:
             return _problem(422, "bad-game-id", str(error), params={"game": error.game}), {}
         case TooLarge():
             return _problem(
-                413, "too-large", f"A command has at most {error.most} bytes here.", params={"most": error.most}
+                413,
+                "too-large",
+                f"A command has at most {counted(error.most, 'byte')} here.",
+                params={"most": error.most},
             ), {}
         case OverQuota():
             params = {"quota": error.quota, "most": error.most, "retry_after": error.retry_seconds}

@@ -31,6 +31,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from api import errors
 from api.errors import Edge
+from domain.kernel.printing import counted
 from worker.log import logger
 
 MOST_HEAD_BYTES = 16 * 1024
@@ -146,7 +147,7 @@ class Gate:
         if full:
             return Edge(503, "too-many-connections", "The server has as many connections as it may.", _SOON)
         if not is_proxy and self._is_full(self.inside[origin], limits.address_connections, origin):
-            detail = f"An address may have {limits.address_connections} connections at once."
+            detail = f"An address may have {counted(limits.address_connections, 'connection')} at once."
             return Edge(429, "too-many-connections", detail, _SOON)
         self.inside[origin] += 1
         return None
@@ -241,7 +242,7 @@ class Doorkeeper:
         whose = origin(client)
         try:
             with self.tally.one(
-                whose, "too-many-connections", f"An address may have {self.tally.most} requests at once."
+                whose, "too-many-connections", f"An address may have {counted(self.tally.most, 'request')} at once."
             ):
                 await self._in_turn(whose, scope, receive, send)
         except Edge as refusal:

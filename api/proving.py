@@ -12,7 +12,7 @@ import msgspec
 
 from api.bundling import LOG, boards_of, charter_of, log_of
 from domain.kernel.docket import Origin
-from domain.kernel.printing import one_line
+from domain.kernel.printing import counted, one_line
 from domain.thrones.review.draws import Drawn, Draws, PublicDraws
 from domain.thrones.ruleset import THRONES
 from domain.thrones.tables.editions.composed import edition_of
@@ -105,13 +105,16 @@ def prove(
     drawn = _drawn(judge, lines, full)
     findings += [Finding("draw", "record", one.entry, one.what) for one in drawn.wrong]
     if drawn.unproven:
-        remarks.append(f"{drawn.unproven} draws are not proven yet: {_sealed(drawn)}")
+        remarks.append(f"{counted(drawn.unproven, 'draw is', 'draws are')} not proven yet: {_sealed(drawn)}")
     if drawn.imposed:
-        remarks.append(f"{drawn.imposed} draws were made elsewhere and stated; there is no proof of them.")
+        remarks.append(
+            f"{counted(drawn.imposed, 'draw was', 'draws were')} made elsewhere and stated, without a proof."
+        )
     ours = [note for note in kept if _is_by(note, keys)]
     if len(ours) < len(kept):
         remarks.append(
-            f"{len(kept) - len(ours)} checkpoints were signed with a key that is not given: {_others(kept, keys)}."
+            f"{counted(len(kept) - len(ours), 'checkpoint was', 'checkpoints were')}"
+            f" signed with a key that is not given: {_others(kept, keys)}."
         )
     weighed = weigh([*ours, *notes], keys, book)
     return Proof(

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from api.tokens import Caller
+from domain.kernel.printing import counted
 from events.connecting import translated
 from events.envelope import encode
 from events.keys import game_key
@@ -35,7 +36,7 @@ class TooManyForks(Exception):
 
     def __init__(self, most: int, forks: tuple[str, ...]) -> None:
         known = f"Go on in one of them ({', '.join(forks)}), or ask" if forks else "Ask"
-        allowed = "no forks" if not most else "1 fork" if most == 1 else f"{most} forks"
+        allowed = counted(most, "fork") if most else "no forks"
         super().__init__(
             f"This server allows everybody {allowed} of a game, forks of forks included, and they are made. {known} its"
             " operator, who is not bound by that and can set ROOKERY_FORKS."

@@ -29,6 +29,7 @@ from typing import Literal
 
 import msgspec
 
+from domain.kernel.printing import counted
 from events import codec
 from events.chain import Chain
 from events.connecting import translated
@@ -318,7 +319,9 @@ class _Chained:
 
     def done(self, game: str) -> Done:
         if not self.damaged and not self.answered <= self.cursor <= self.head.inbox:
-            self.damaged = f"{self.cursor} submissions are ruled on, and {self.head.inbox} are there"
+            self.damaged = (
+                f"{counted(self.cursor, 'submission is', 'submissions are')} ruled on, and {self.head.inbox} are there"
+            )
         return Done(game, self.head, self.damaged)
 
 

@@ -23,6 +23,7 @@ from pathlib import Path
 import msgspec
 
 from domain.kernel.docket import Origin
+from domain.kernel.printing import counted
 from events.envelope import encode
 from events.errors import RecordError
 from events.export import EntryLine, parse
@@ -111,7 +112,10 @@ class Bundle(msgspec.Struct, frozen=True):
             except NoteInvalid as error:
                 raise BundleDamaged(name, error.why) from error
             if digests.get(said.size) != said.root:
-                raise BundleDamaged(name, f"the ledger does not begin with the {said.size} entries it was signed for")
+                raise BundleDamaged(
+                    name,
+                    f"the ledger does not begin with the {counted(said.size, 'entry', 'entries')} it was signed for",
+                )
             found.append(Kept(said.size, note))
         return tuple(sorted({one.size: one for one in found}.values(), key=lambda one: one.size))
 

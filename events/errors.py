@@ -7,6 +7,8 @@ from contextlib import contextmanager
 
 import msgspec
 
+from domain.kernel.printing import counted
+
 
 class RecordError(Exception):
     """Base of everything the record and its store raise on purpose."""
@@ -77,7 +79,7 @@ class TooLarge(BadCommand):
     """A command has more bytes than its sender may put into one. Refused at the edge and not recorded."""
 
     def __init__(self, size: int, most: int) -> None:
-        super().__init__(f"it has {size} bytes, and {most} is the most")
+        super().__init__(f"it has {counted(size, 'byte')}, and {most} is the most")
         self.most = most
 
 
@@ -95,11 +97,12 @@ class OverQuota(RecordError):
 
     def __init__(self, quota: str, most: int, retry_seconds: int) -> None:
         sentence = {
-            "often": f"One sender may send {most} submissions to a game in an hour, and these have been sent.",
-            "unruled": f"One sender may have {most} submissions waiting for a ruling, and so many wait.",
-            "game-full": f"This game has filled the {most} bytes that it may take up on this server.",
-            "tokens": f"For one game {most} tokens may be issued in an hour, and these have been issued.",
-            "arbiters": f"A game may have {most} arbiters, and these are named.",
+            "often": f"One sender may send {counted(most, 'submission')} to a game in an hour,"
+            f" and these have been sent.",
+            "unruled": f"One sender may have {counted(most, 'submission')} waiting for a ruling, and so many wait.",
+            "game-full": f"This game has filled the {counted(most, 'byte')} that it may take up on this server.",
+            "tokens": f"For one game {counted(most, 'token')} may be issued in an hour, and these have been issued.",
+            "arbiters": f"A game may have {counted(most, 'arbiter')}, and these are named.",
         }[quota]
         when = "Its operator must help." if quota in ("game-full", "arbiters") else f"Try again in {retry_seconds} s."
         super().__init__(f"{sentence} Nothing was taken in. {when}")

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from domain.kernel.docket import Origin
+from domain.kernel.printing import counted
 from events import codec
 from events.envelope import GENESIS, number_of
 from events.errors import FileDamaged, RecordDamaged, RecordError
@@ -167,7 +168,7 @@ def _prefix(note: Note, point: Checkpoint, book: Book) -> Iterator[Finding]:
     if found == point.root:
         return
     if not found:
-        detail = f"it was signed for {point.size} entries, and the record has {book.size}{about}"
+        detail = f"it was signed for {counted(point.size, 'entry', 'entries')}, and the record has {book.size}{about}"
         yield Finding(kind, note.name, book.size + 1, detail)
         return
     detail = (

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
+from domain.kernel.printing import counted
 from events import codec
 from events.envelope import Stored, Submission, stream_id
 from events.errors import FromTheFuture, RecordDamaged
@@ -112,7 +113,9 @@ def _checkpoints(store: Store, game: str, entries: Sequence[Stored], keys: Seque
         except (KeyError, ValueError, NoteInvalid) as error:
             raise Wrong(0, place, "checkpoint", "it cannot be read") from error
         if stream_id(said.size) != name or said.size > len(entries):
-            raise Wrong(0, place, "checkpoint", f"it was signed for {said.size} entries of {len(entries)}")
+            raise Wrong(
+                0, place, "checkpoint", f"it was signed for {counted(said.size, 'entry', 'entries')} of {len(entries)}"
+            )
         if entries[said.size - 1].digest != said.root:
             raise Wrong(0, place, "checkpoint", f"entry {said.size} or one before it is another than was signed")
         signers = signers_of(note)
@@ -185,7 +188,7 @@ def _check_noted(noted: str | None, kept: Sequence[Kept], opening: Submission) -
         raise Wrong(0, "game", "noted", "not all checkpoints are noted")
     since = [one for one in kept if one.size > begun]
     if int(found[2]) != len(since):
-        detail = f"{found[2]} checkpoints were signed and {len(since)} are there"
+        detail = f"{counted(int(found[2]), 'checkpoint was', 'checkpoints were')} signed and {len(since)} are there"
         raise Wrong(0, "checkpoints", "checkpoint", detail)
     if noted_of(since, begun) != noted:
         raise Wrong(0, "checkpoints", "checkpoint", "they are not those that were signed")

@@ -10,9 +10,8 @@ from importlib import import_module, metadata
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
-from api.cli.common import BUG, INTERRUPTED, USAGE, Failure, Out
+from api.cli.common import BUG, INTERRUPTED, USAGE, Failure, Group, Out
 from domain.kernel.printing import printable
 from domain.thrones.tables.behaviour import ENGINE
 from worker import log
@@ -104,7 +103,7 @@ class OnDemand(Mapping[str, Any]):
         return len(COMMANDS)
 
 
-class _Commands(TyperGroup):
+class _Commands(Group):
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
         self.commands = OnDemand()  # type: ignore[assignment]  # typer reads it only

@@ -19,6 +19,7 @@ from api.cli.common import (
     Document,
     Failure,
     GameId,
+    Group,
     Moment,
     Options,
     Out,
@@ -375,7 +376,7 @@ def _compared(here: Place, out: Out, game: str, token: str) -> dict[str, Any]:
 
 # Opinions
 
-opinions = typer.Typer(help="Rule on an appeal without taking anything back.", no_args_is_help=True)
+opinions = typer.Typer(cls=Group, help="Rule on an appeal without taking anything back.", no_args_is_help=True)
 
 
 @opinions.command("give")

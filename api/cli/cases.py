@@ -12,10 +12,11 @@ import msgspec
 import typer
 
 from api.adjudicators import Adjudicator, Limits, NoAdjudicator, score_cases
-from api.cli.common import DISAGREES, Document, Out, command, plain, usage
+from api.cli.common import DISAGREES, Document, Group, Out, command, plain, usage
 from api.games.thrones.cases.adjudicator import CaseAdjudicator
 from api.games.thrones.cases.cases import Case, CaseError, CaseReport, decode_case, run_case
 from api.games.thrones.cases.protocol import Score
+from domain.kernel.printing import counted
 from domain.kernel.refusal import Refusal
 
 ROOT = Path(__file__).parents[2]
@@ -24,7 +25,9 @@ EXAMPLES = {"format": "agot2e-cases-1", "ruleset": "agot1e"}
 """How the head of a file of worked examples began, in either format."""
 OUTCOMES = ("passed", "failed", "skipped", "broken")
 
-cases = typer.Typer(help="Numbered positions with what must follow, and what must not.", no_args_is_help=True)
+cases = typer.Typer(
+    cls=Group, help="Numbered positions with what must follow, and what must not.", no_args_is_help=True
+)
 
 
 @cases.command("run")
@@ -92,7 +95,7 @@ def _run_own(out: Out, paths: list[Path], chapters: list[str], verbose: bool) ->
                 out.say(f"  agreed: {note}")
     for one in failed:
         out.say(f"{one.id}: {one.disagreement}", style="red")
-    out.say(f"{len(reports) - len(failed)} of {len(reports)} cases passed.")
+    out.say(f"{len(reports) - len(failed)} of {counted(len(reports), 'case')} passed.")
     document = {
         "cases": [{"file": file, **plain(report)} for file, report in reports],
         "passed": len(reports) - len(failed),
@@ -197,7 +200,7 @@ def _run_against(
     for score in scores:
         _tell(out, score, verbose)
     total = {outcome: sum(row[outcome] for row in rows) for outcome in OUTCOMES}
-    out.say(f"{len(scores)} cases: {', '.join(f'{number} {outcome}' for outcome, number in total.items())}.")
+    out.say(f"{counted(len(scores), 'case')}: {', '.join(f'{number} {outcome}' for outcome, number in total.items())}.")
     document = {"adjudicator": plain(other), "cases": plain(scores), "chapters": rows, **total}
     return document, DISAGREES if total["failed"] or total["broken"] else 0
 

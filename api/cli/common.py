@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
+from typer.core import TyperGroup
 
 from domain.kernel.printing import one_line, printable, printable_json
 from domain.thrones.tables.variations import PRESETS
@@ -190,3 +191,21 @@ def with_options(body: Callable[..., Document]) -> Callable[..., int]:
 
 
 REPEATED = ("data", "store", "queue", "json")
+
+TAKE_VALUES = ("--data", "--store", "--queue", "--game", "--seat", "--token", "--at", "--key", "--seen", "--why")
+FLAGS = ("--json",)
+
+
+def behind_the_command(arguments: list[str]) -> list[str]:
+    """The repeated options that stand before a command, behind its name: where the command reads them."""
+    at = 0
+    while at < len(arguments) and (name := arguments[at].partition("=")[0]) in (*TAKE_VALUES, *FLAGS):
+        at += 1 if name in FLAGS or "=" in arguments[at] else 2
+    return [*arguments[at : at + 1], *arguments[:at], *arguments[at + 1 :]]
+
+
+class Group(TyperGroup):
+    """Commands whose repeated options may stand before their name as well as behind it."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, behind_the_command(args))

@@ -20,6 +20,7 @@ from api.cli.common import (
 )
 from api.cli.place import Place, place
 from api.engines import NoEngine, Radius, compare
+from domain.kernel.printing import counted
 from events.bundle import is_bundle, unpack
 from events.export import export_game
 
@@ -52,7 +53,10 @@ def diff(
     for one in found:
         tell_radius(out, one)
     running = sum(one.running for one in touched)
-    out.say(f"{len(touched)} of {len(found)} games would come out otherwise; {running} of them are running.")
+    out.say(
+        f"{len(touched)} of {counted(len(found), 'game')} would come out otherwise;"
+        f" {counted(running, 'of them is', 'of them are')} running."
+    )
     document = {"engine": engine, "games": plain(found), "touched": len(touched), "running": running}
     return document, DISAGREES if touched else 0
 
@@ -78,12 +82,18 @@ def _file(path: Path) -> list[bytes]:
 def tell_radius(out: Out, radius: Radius) -> None:
     state = "running" if radius.running else "ended"
     if not radius.differing:
-        out.say(f"{radius.game} ({state}): {radius.entries} entries come out the same with {radius.engine}.")
+        out.say(
+            f"{radius.game} ({state}): {counted(radius.entries, 'entry comes', 'entries come')}"
+            f" out the same with {radius.engine}."
+        )
         return
     count = len(radius.differing)
-    out.say(f"{radius.game} ({state}): {count} of {radius.entries} entries come out otherwise with {radius.engine}.")
+    out.say(
+        f"{radius.game} ({state}): {count} of {counted(radius.entries, 'entry comes', 'entries come')}"
+        f" out otherwise with {radius.engine}."
+    )
     for one in radius.differing[:MOST_TOLD]:
         more = f" (and {len(one.what) - 1} more)" if len(one.what) > 1 else ""
         out.say(f"  entry {one.entry}, {one.command}: {one.what[0]}{more}")
     if count > MOST_TOLD:
-        out.say(f"  and {count - MOST_TOLD} more entries")
+        out.say(f"  and {counted(count - MOST_TOLD, 'more entry', 'more entries')}")

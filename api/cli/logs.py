@@ -22,6 +22,7 @@ from api.games.thrones.logs.reader import read
 from api.games.thrones.logs.writer import write
 from domain.kernel.arbiter import Correct
 from domain.kernel.decision import Answer
+from domain.kernel.printing import counted
 from domain.thrones.language.start import Start
 from domain.thrones.language.state import State
 from domain.thrones.ruleset import THRONES
@@ -60,7 +61,7 @@ def take_in(here: Place, out: Out, source: bytes, name: str, accept: Sequence[st
     }
     for line in told(imported.report, every=every):
         out.say(line)
-    out.say(f"Game {game} is here with {version} entries.")
+    out.say(f"Game {game} is here with {counted(version, 'entry', 'entries')}.")
     if before:
         numbers = ", ".join(map(str, imported.taken_over))
         out.say(
@@ -79,7 +80,7 @@ def take_in(here: Place, out: Out, source: bytes, name: str, accept: Sequence[st
 
 
 def _open(count: int) -> str:
-    return f"{count} {'entry is' if count == 1 else 'entries are'} neither adjudicated nor a judged disagreement."
+    return f"{counted(count, 'entry is', 'entries are')} neither adjudicated nor a judged disagreement."
 
 
 def _check_accepted(imported: Imported, accepted: Collection[int] | None) -> None:

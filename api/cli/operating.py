@@ -35,6 +35,7 @@ from api.running import running
 from api.sharing import adopt
 from api.tokens import Caller
 from domain.kernel.arbiter import AcceptLoss, ReadSecrets
+from domain.kernel.printing import counted
 from domain.thrones.language.state import State
 from events import codec, heads, losses
 from events.backup import Done, Restore
@@ -70,7 +71,7 @@ def doctor(
     out.table(("", "", ""), ((one.level, one.name, one.says) for one in found))
     problems = sum(one.level == "problem" for one in found)
     if problems:
-        told = "1 problem" if problems == 1 else f"{problems} problems"
+        told = counted(problems, "problem")
         raise Failure(DISAGREES, "problems", f"{told}: see above." if not out.json else told, checks=plain(found))
     out.say("All is well.")
     return {"well": True, "checks": found}
@@ -233,7 +234,7 @@ def backup(
             Journal(directory).write("backup", **about, **whose)
     damaged = [f"{one.game}: {one.damaged}" for one in games if one.damaged]
     how = "in the clear" if public is None else f"encrypted to {public}"
-    out.say(f"{len(games)} {'game' if len(games) == 1 else 'games'}, {size} bytes in {file}, {how}.")
+    out.say(f"{counted(len(games), 'game')}, {counted(size, 'byte')} in {file}, {how}.")
     if by is not None:
         out.say(f"Signed by {by.name}, key {by.fingerprint}. Keep that elsewhere: a new machine asks for it.")
     else:
@@ -323,7 +324,7 @@ def restore(
             about = {"file": str(path.absolute()), "sha256": digest, "games": sorted(putting.put_back)}
             Journal(directory).write("restore", **about, **by, game=game, name=name, why=why)
     many = len(putting.put_back) + len(putting.there)
-    out.say(f"{many} {'game is' if many == 1 else 'games are'} back, as of {found.at}.")
+    out.say(f"{counted(many, 'game is', 'games are')} back, as of {found.at}.")
     if not is_known:
         out.say("Who has made this backup was not checked.", style="bold")
     for loss in lost:

@@ -36,6 +36,7 @@ from api.games.thrones.sentences import Prose
 from api.letters import Letter, Sent, Unread
 from api.tokens import ORGANISER
 from domain.kernel.commands import PassDeadline
+from domain.kernel.printing import counted
 from domain.kernel.refusal import Refusal
 from domain.thrones.language.state import State
 from domain.thrones.ruleset import THRONES
@@ -122,7 +123,11 @@ def _told_of(charter: Charter) -> list[str]:
     """What players should know before they begin."""
     line = in_one_line(charter)
     number = len(charter.assumed or ())
-    granted = f" {number} figures rest on assumptions: rookery charter GAME tells which." if number else ""
+    granted = (
+        f" {counted(number, 'figure rests', 'figures rest')} on assumptions: rookery charter GAME tells which."
+        if number
+        else ""
+    )
     return [line + granted] if line else []
 
 
@@ -152,7 +157,10 @@ def _seats(seats: list[str], deal: bool, charter: Charter) -> dict[str, str]:
     if deal:
         named = [seat.partition("=")[0] for seat in seats]
         if len(set(named)) != len(houses):
-            raise usage(f"With --deal, {players} players need {len(houses)} different seats, not {len(set(named))}.")
+            raise usage(
+                f"With --deal, {counted(players, 'player needs', 'players need')}"
+                f" {counted(len(houses), 'different seat')}, not {len(set(named))}."
+            )
         return dict(zip(named, houses, strict=True))
     found = {}
     for seat in seats:
@@ -262,7 +270,7 @@ def submit(
         "left": left,
     }
     if left:
-        lines = f"{left} {'line was' if left == 1 else 'lines were'} not sent"
+        lines = f"{counted(left, 'line was', 'lines were')} not sent"
         out.say(f"Stopped there: {lines}{', counting the one with the mistake' if problem and not waits else ''}.")
     if problem is not None:
         failed = failure(problem)

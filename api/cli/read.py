@@ -17,7 +17,7 @@ from api.games.thrones.refusals import explain
 from api.games.thrones.sentences import Prose
 from api.tokens import Caller
 from domain.kernel.facts import Fact
-from domain.kernel.printing import one_line
+from domain.kernel.printing import counted, one_line
 from domain.thrones.language.state import State
 from domain.thrones.language.view import Owed, View, view
 from domain.thrones.notation import format_answer
@@ -131,7 +131,9 @@ def replay(
     end = here.desk.version_of(game, to or None)
     with out.progress("Entries", end) as progress:
         seen, facts, seconds = _folded(here, game, end, caller, progress)
-    out.say(f"{game}: {end} entries with {facts} facts lead to")
+    out.say(
+        f"{game}: {counted(end, 'entry', 'entries')} with {counted(facts, 'fact')} {'leads' if end == 1 else 'lead'} to"
+    )
     out.say(picture(seen))
     told_speed = {"seconds": round(seconds, 6), "facts_per_second": round(facts / seconds) if seconds else None}
     return {"game": game, "version": end, "facts": facts, **told_speed, "view": seen}

@@ -111,14 +111,20 @@ def _conclude(out: Out, game: str, proof: Proof) -> Document:
         elsewhere = sum(one.last - one.first + 1 for one in proof.report.elsewhere)
         if elsewhere:
             again = proof.entries - elsewhere
-            out.say(f"{game}: the record of {_entries(proof.entries)} holds; {again} of them come out the same.")
+            out.say(
+                f"{game}: the record of {_entries(proof.entries)} holds;"
+                f" {counted(again, 'of them comes', 'of them come')} out the same."
+            )
         else:
-            out.say(f"{game}: confirmed. {_entries(proof.entries)} with {facts} come out the same.")
+            out.say(
+                f"{game}: confirmed. {_entries(proof.entries)} with {facts}"
+                f" {'comes' if proof.entries == 1 else 'come'} out the same."
+            )
         out.say(f"head {proof.head}, ruled by {', '.join(proof.report.engines) or 'nobody'}")
     else:
         out.say(f"{game}: the chain of {_entries(proof.entries)} holds, head {proof.head}.")
     if proof.drawn.proven:
-        out.say(f"{proof.drawn.proven} draws follow from the seed, which is open.")
+        out.say(f"{counted(proof.drawn.proven, 'draw follows', 'draws follow')} from the seed, which is open.")
     if proof.evidence:
         out.say(f"{counted(proof.evidence, 'signed note holds', 'signed notes hold')}.")
     for remark in proof.remarks:
@@ -180,7 +186,7 @@ def export(
             with _sink(file) as sink:
                 sink.write(text)
             if file != "-":
-                out.say(f"{game}: {len(text)} bytes in {file}, as a play-by-mail log.")
+                out.say(f"{game}: {counted(len(text), 'byte')} in {file}, as a play-by-mail log.")
             return {"game": game, "file": file, "bytes": len(text), "format": format}
         if at:
             here.desk.version_of(game, at)
@@ -202,7 +208,7 @@ def export(
             with _sink(file) as sink:
                 count = sink.write(bundle(here.desk, game, full=full, player=player, seats=seats, at=end))
             if file != "-":
-                out.say(f"{game}: {count} bytes in {file}, {what}.")
+                out.say(f"{game}: {counted(count, 'byte')} in {file}, {what}.")
             return {"game": game, "file": file, "bytes": count, "full": full, "player": player}
         with _sink(file) as sink, out.progress("Lines", None) as progress:
             for line in export_game(here.desk.store, game, full=full, player=player, seats=seats, at=end):
@@ -210,7 +216,7 @@ def export(
                 count += 1
                 progress(count)
     if file != "-":
-        out.say(f"{game}: {count} lines in {file}, {what}.")
+        out.say(f"{game}: {counted(count, 'line')} in {file}, {what}.")
     return {"game": game, "file": file, "lines": count, "full": full, "player": player}
 
 

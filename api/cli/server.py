@@ -20,6 +20,7 @@ from api.games.thrones.sentences import Prose
 from api.quota import MOST_FORKS
 from api.serve import Server, limits
 from api.tokens import PUBLIC
+from domain.kernel.printing import counted
 from events.durability import ask, check
 from events.embedded import data_directory, find
 from events.envelope import Receipt, Stored
@@ -104,9 +105,12 @@ def _greet(out: Out, server: Server) -> None:
         out.say(
             "The record is in the store that ROOKERY_STORE or --store names; no embedded server runs. Here: the key,"
         )
-        out.say(f"the operator's token, {len(server.workers)} worker(s) and HTTP.")
+        out.say(f"the operator's token, {counted(len(server.workers), 'worker')} and HTTP.")
     if server.limits.connections < server.wished.connections:
-        out.say(f"This process may have few open files: it takes {server.limits.connections} connections at once.")
+        out.say(
+            f"This process may have few open files:"
+            f" it takes {counted(server.limits.connections, 'connection')} at once."
+        )
     out.say(f"Operator's token: {server.operator_file}")
     if server.promise is not None:
         out.say(server.promise.sentence, style="" if server.promise.keeps == "durable" else "bold")

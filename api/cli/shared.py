@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from api.cli.common import Document, Out
+from api.cli.common import Document, Group, Out
 from api.cli.place import Place, at_place
 from api.sharing import Shared, all_shared, close_shared, create_shared
 from api.sharing import shared as read_shared
 
-shared = typer.Typer(help="A seed that several tables of a tournament share.", no_args_is_help=True)
+shared = typer.Typer(cls=Group, help="A seed that several tables of a tournament share.", no_args_is_help=True)
 
 SharedId = Annotated[str, typer.Argument(help="The id of the shared seed.", show_default=False)]
 

@@ -40,6 +40,7 @@ from api.games.thrones.traces.traces import EXPLANATIONS, Difference, Report, re
 from api.tokens import Caller
 from domain.kernel.commands import Command
 from domain.kernel.decision import Decision
+from domain.kernel.printing import counted
 from domain.thrones.bots import TEMPERAMENTS, Bot
 from domain.thrones.language.start import Start
 from domain.thrones.language.state import State
@@ -93,7 +94,7 @@ def sample(
     seen = view(state, None)
     out.say(picture(seen))
     out.say()
-    how = f"{ending(Prose(played), state)[:-1]} in round {state.round}, after {entries} entries."
+    how = f"{ending(Prose(played), state)[:-1]} in round {state.round}, after {counted(entries, 'entry', 'entries')}."
     out.say(how, "bold")
     if line := in_one_line(charter):
         out.say(line)
@@ -210,12 +211,17 @@ def trace(
         )
     kinds = Counter(one.explained for report in reports for one in report.differences if one.explained)
     out.say(
-        f"\n{len(reports)} games, {total['steps']} steps, {total['checkpoints']} checkpoints, {total['retreats']} sets"
-        f" of retreat areas, {total['combats']} combats; positions taken over: {total['taken_over']}."
+        f"\n{counted(len(reports), 'game')}, {counted(total['steps'], 'step')},"
+        f" {counted(total['checkpoints'], 'checkpoint')},"
+        f" {counted(total['retreats'], 'set of retreat areas', 'sets of retreat areas')},"
+        f" {counted(total['combats'], 'combat')}; positions taken over: {total['taken_over']}."
     )
     for kind, number in sorted(kinds.items()):
         out.say(f"  {number} × {_kind(kind)}")
-    out.say("Everything else agrees." if not bad else f"{len(bad)} games disagree.", style="bold" if not bad else "red")
+    out.say(
+        "Everything else agrees." if not bad else f"{counted(len(bad), 'game disagrees', 'games disagree')}.",
+        style="bold" if not bad else "red",
+    )
     document = {
         "games": [{**plain(one), "unexplained": len(one.unexplained)} for one in reports],
         "totals": dict(total),
@@ -256,11 +262,13 @@ def _kind(name: str) -> str:
 
 def _tell(out: Out, report: Report) -> None:
     winner = f"{report.winner or 'nobody'} wins"
+    taken_over = f", {counted(report.taken_over, 'position')} taken over" if report.taken_over else ""
     out.say(f"{report.name}", style="bold")
     out.say(
-        f"  {report.steps} steps, {report.checkpoints} checkpoints, {report.retreats} of {report.retreats_recorded}"
-        f" sets of retreat areas, {report.combats} combats, {report.facts} facts"
-        f"{f', {report.taken_over} positions taken over' if report.taken_over else ''}; {winner}"
+        f"  {counted(report.steps, 'step')}, {counted(report.checkpoints, 'checkpoint')}, {report.retreats} of"
+        f" {counted(report.retreats_recorded, 'set of retreat areas', 'sets of retreat areas')},"
+        f" {counted(report.combats, 'combat')}, {counted(report.facts, 'fact')}"
+        f"{taken_over}; {winner}"
     )
     for kind, number in sorted(Counter(one.explained for one in report.differences if one.explained).items()):
         out.say(f"  explained: {number} × {_kind(kind)}")
@@ -314,7 +322,7 @@ def rules(
     exempt = sum(one.is_exempt for one in rows)
     lacking = missing(rows)
     out.say(
-        f"\n{len(rows)} {'rule' if len(rows) == 1 else 'rules'}: {implemented} implemented, {shown} shown to be"
+        f"\n{counted(len(rows), 'rule')}: {implemented} implemented, {shown} shown to be"
         f" tested by mutation, {exempt} exempt, {len(lacking)} missing."
     )
     if len(rows) > 1:

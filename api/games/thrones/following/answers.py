@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from api.games.thrones.following.hypothesis import Hypothesis, Misfit, OutOfEntries, Step
 from api.games.thrones.logs import records as r
+from api.games.thrones.logs.names import order_of_token
 from domain.kernel.decision import Answer, Decision
 from domain.thrones.language import answers as c
 from domain.thrones.language.pieces import AreaId, HouseId, Units, in_order
@@ -35,7 +36,7 @@ class Pages:
         self.last = entries[-1].number if entries else 0
         self.ranked: dict[str, list[tuple[int, c.Muster]]] = {}
 
-    def reading(self, number: int, record: r.AnyRecord) -> Pages:
+    def reading(self, number: int, record: r.Record) -> Pages:
         """The same log with one entry that says something else."""
         return Pages(
             tuple(replace(entry, record=record) if entry.number == number else entry for entry in self.entries)
@@ -85,12 +86,12 @@ class Pages:
 MARCHES = (r.Marched, r.OrderGivenUp)
 
 
-def is_march(record: r.AnyRecord) -> bool:
+def is_march(record: r.Record) -> bool:
     """A march, or a March order given up."""
     return isinstance(record, r.Marched) or (isinstance(record, r.OrderGivenUp) and record.order.startswith("march"))
 
 
-def is_raid(record: r.AnyRecord) -> bool:
+def is_raid(record: r.Record) -> bool:
     """A raid, or a Raid order given up."""
     return isinstance(record, r.Raided) or (isinstance(record, r.OrderGivenUp) and record.order.startswith("raid"))
 
@@ -260,8 +261,6 @@ def _raven(pages: Pages, hypothesis: Hypothesis, decision: Decision[Any]) -> Ste
         return _told(pages, hypothesis, None, default, "raven")
     entry, record = found
     if isinstance(record, r.RavenReplaced):
-        from api.games.thrones.logs.names import order_of_token
-
         tokens = decision.options.orders.get(record.area, ())  # type: ignore[attr-defined]  # the options of the raven
         token = next((one for one in tokens if order_of_token(one) == record.new), None)
         if token is None:

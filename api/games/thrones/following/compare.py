@@ -26,11 +26,11 @@ class Pairing(msgspec.Struct, frozen=True):
     """An entry of the log and what our engine has for it; ``equal`` if it says the same."""
 
     entry: r.Entry
-    ours: r.AnyRecord | None
+    ours: r.Record | None
     equal: bool
 
 
-def normal(record: r.AnyRecord) -> r.AnyRecord:
+def normal(record: r.Record) -> r.Record:
     """A record without what says nothing about the game: the time in an announcement, the full stop before an arrow."""
     if isinstance(record, r.Marched):
         attack = None if record.attack is None else replace(record.attack, at="")
@@ -45,7 +45,7 @@ def normal(record: r.AnyRecord) -> r.AnyRecord:
     return record
 
 
-def same(theirs: r.AnyRecord, ours: r.AnyRecord) -> bool:
+def same(theirs: r.Record, ours: r.Record) -> bool:
     """Whether our record says all that theirs does."""
     one, other = normal(theirs), normal(ours)
     if one == other:
@@ -114,12 +114,12 @@ def _income(entries: Iterable[r.Entry]) -> dict[str, int]:
     return {house: power for house, power in total.items() if power}
 
 
-def _is_of_the_kind(theirs: r.AnyRecord, ours: r.AnyRecord) -> bool:
+def _is_of_the_kind(theirs: r.Record, ours: r.Record) -> bool:
     """Whether two records that nothing else is left for tell of the same kind of thing."""
     return type(theirs) is type(ours) and not isinstance(theirs, r.Unknown)
 
 
-def _is_about(theirs: r.AnyRecord, ours: r.AnyRecord) -> bool:
+def _is_about(theirs: r.Record, ours: r.Record) -> bool:
     """Whether two records tell of the same thing, though not the same of it."""
     if type(theirs) is not type(ours):
         return False

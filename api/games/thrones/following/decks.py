@@ -91,7 +91,7 @@ def _is_quiet(card: CardId) -> bool:
 # One Westeros phase
 
 
-def westeros_cards(records: Sequence[r.AnyRecord], edition: Edition) -> dict[Deck, list[CardId]]:
+def westeros_cards(records: Sequence[r.Record], edition: Edition) -> dict[Deck, list[CardId]]:
     """The cards that each deck gave in one Westeros phase, Winter is Coming first; empty where nothing tells."""
     known = {deck: {card[3:]: card for card in cards} for deck, cards in edition.westeros_decks.items()}
     found: dict[Deck, list[CardId]] = {deck: [] for deck in known}

@@ -22,7 +22,7 @@ from domain.thrones.rules.westeros.mustering import Progress
 from domain.thrones.ruleset import THRONES
 
 
-def units_of(record: r.AnyRecord) -> Units:
+def units_of(record: r.Record) -> Units:
     """Units that an entry needs in one area."""
     if not isinstance(record, r.Marched):
         return {}
@@ -32,7 +32,7 @@ def units_of(record: r.AnyRecord) -> Units:
     return plus(found, record.attack.units) if record.attack is not None else found
 
 
-def concerns(record: r.AnyRecord, house: HouseId, state: State) -> bool:
+def concerns(record: r.Record, house: HouseId, state: State) -> bool:
     """Whether an entry asks something of the orders of a House."""
     if getattr(record, "house", None) == house and not isinstance(record, r.CardChosen | r.BattleLost):
         return True

@@ -34,7 +34,7 @@ def guessed(entries: Sequence[r.Entry]) -> tuple[tuple[r.Entry, ...], frozenset[
     return tuple(found), frozenset(numbers)
 
 
-def _guess(entry: r.Entry, around: Sequence[r.Entry]) -> r.AnyRecord | None:
+def _guess(entry: r.Entry, around: Sequence[r.Entry]) -> r.Record | None:
     """By the phase, the names, and for bids by what the entries around tell."""
     assert isinstance(entry.record, r.Unknown)
     text = said(" ".join(entry.record.text.split("\n")))
@@ -43,7 +43,7 @@ def _guess(entry: r.Entry, around: Sequence[r.Entry]) -> r.AnyRecord | None:
     for phases, pattern, read in GUESSES:
         # Who did not do something is told in the same names; only a lost battle is told with what could not be.
         if entry.phase in phases and re.fullmatch(pattern, letters) and (read is _lost or not text.has(NOT)):
-            record: r.AnyRecord | None = read(text)
+            record: r.Record | None = read(text)
             if isinstance(record, r.SupplyCounted) and is_attack:
                 return r.WildlingBid(record.house, record.supply)
             if isinstance(record, r.OrdersSet) and not any(isinstance(one.record, r.OrdersSet) for one in around):
@@ -60,7 +60,7 @@ def _one(kind: str) -> Callable[[Said], Any]:
 _house, _area, _order, _number = map(_one, "HAON")
 
 
-def _attack(text: Said) -> r.AnyRecord | None:
+def _attack(text: Said) -> r.Record | None:
     """A march into battle: where from, moves that meet nobody, then who attacks whom where from where with what."""
     match = re.fullmatch(r"HA((?:AU+)*)HHAA(U+)", text.kinds)
     if match is None or _house(text) != text.all("H")[1]:
@@ -80,7 +80,7 @@ def _attack(text: Said) -> r.AnyRecord | None:
     return r.Marched(_house(text), origin, by, tuple(steps), attack) if is_whole else None
 
 
-def _lost(text: Said) -> r.AnyRecord | None:
+def _lost(text: Said) -> r.Record | None:
     """Who lost and where to; who cannot withdraw has no area."""
     to = text.one("A") if text.all("A") else None
     killed = text.counted()
@@ -89,11 +89,11 @@ def _lost(text: Said) -> r.AnyRecord | None:
     return r.BattleLost(_house(text), "withdrew" if to else "stuck" if killed else "lost", to, killed)
 
 
-def _mustered(text: Said) -> r.AnyRecord | None:
+def _mustered(text: Said) -> r.Record | None:
     return r.Mustered(_house(text), text.counted())
 
 
-def _chosen(text: Said) -> r.AnyRecord | None:
+def _chosen(text: Said) -> r.Record | None:
     card, strength = text.all("C")[0]
     return r.CardChosen(_house(text), strength, card) if not text.has(BACK) else None
 

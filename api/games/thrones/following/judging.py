@@ -93,8 +93,8 @@ class Disagreement(msgspec.Struct, frozen=True):
     """An entry where the log and our ruling differ: both, our rules, and who is right, with the reason."""
 
     entry: int
-    theirs: r.AnyRecord
-    ours: r.AnyRecord | None
+    theirs: r.Record
+    ours: r.Record | None
     rules: tuple[str, ...]
     right: Right
     why: str

@@ -14,8 +14,12 @@ import msgspec
 from api.games.thrones.logs import records as r
 from api.games.thrones.logs.names import order_of_token
 from domain.thrones.language.pieces import AreaId, HouseId, OrderId
+from domain.thrones.language.state import Side
+from domain.thrones.rules.action.raids import reached
+from domain.thrones.rules.combat.strength import base_value
 from domain.thrones.rules.game import Game
 from domain.thrones.rules.planning.tokens import legal_tokens, token_limit, tokens_on_land_only
+from domain.thrones.rules.westeros.income import worth
 
 Kind = str
 """An order token without the letter of its copy."""
@@ -121,7 +125,7 @@ def demands(game: Game, entries: Sequence[r.Entry]) -> Demands:
                 unresolved.add(record.area)
                 owner = state.house_in(record.area)
                 if owner is not None:
-                    within = {one for one in raid_reach(game, record.area) if state.house_in(one) not in (None, owner)}
+                    within = {one for one in reached(game, record.area) if state.house_in(one) not in (None, owner)}
                     barred |= within
                     bare |= within if record.order == "raid-star" else set()
             case r.OrderGivenUp():
@@ -173,7 +177,7 @@ def demands(game: Game, entries: Sequence[r.Entry]) -> Demands:
     )
 
 
-def _travelled(record: r.AnyRecord) -> tuple[AreaId, ...]:
+def _travelled(record: r.Record) -> tuple[AreaId, ...]:
     """Areas that units enter or leave."""
     if isinstance(record, r.Marched):
         attacked = () if record.attack is None else (record.attack.area,)
@@ -184,18 +188,19 @@ def _travelled(record: r.AnyRecord) -> tuple[AreaId, ...]:
 def _supporter(game: Game, record: r.SupportGiven, fight: r.Attack) -> tuple[AreaId, Kind]:
     """The area that gave another House so much support, and by which order; empty where none can have."""
     board = game.board
-    castle = fight.area in board and board.has_castle(fight.area) and record.to == fight.house
-    value = {"footman": 1, "ship": 1, "knight": 2, "siege-engine": 4 if castle else 0}
+    if fight.area not in board:
+        return "", ""
+    side: Side = "attacker" if record.to == fight.house else "defender"
     for bonus, kind in ((0, "support-0"), (1, "support-plus-1")):
         for area in game.state.areas_of(record.house):
             units = game.state.units_in(area)
-            strength = sum(value.get(unit, 0) * count for unit, count in units.items()) + bonus
-            if fight.area in board and board.are_adjacent(area, fight.area) and strength == record.strength:
+            strength = sum(base_value(game, unit, fight.area, side)[0] * count for unit, count in units.items()) + bonus
+            if board.are_adjacent(area, fight.area) and strength == record.strength:
                 return area, kind
     return "", ""
 
 
-def told_orders(record: r.AnyRecord) -> tuple[AreaId, ...]:
+def told_orders(record: r.Record) -> tuple[AreaId, ...]:
     """Areas whose order an entry tells, word for word."""
     match record:
         case r.Raided():
@@ -210,44 +215,19 @@ def told_orders(record: r.AnyRecord) -> tuple[AreaId, ...]:
 
 def raid_sources(game: Game, house: HouseId, targets: Iterable[AreaId]) -> tuple[AreaId, ...]:
     """Areas of a House from which all the targets can be raided."""
-    wanted = list(targets)
-    found = []
-    for area in game.state.areas_of(house):
-        reached = raid_reach(game, area)
-        if all(target in reached for target in wanted):
-            found.append(area)
-    return tuple(found)
-
-
-def raid_reach(game: Game, area: AreaId) -> set[AreaId]:
-    """Areas that a Raid order reaches, whatever lies there (2E-RAID-5)."""
-    board = game.board
-    if board.is_land(area):
-        return {other for other in board.neighbours[area] if board.is_land(other)}
-    if board.is_port(area):
-        return {board.sea_of(area)}
-    return set(board.neighbours[area])
+    wanted = set(targets)
+    return tuple(area for area in game.state.areas_of(house) if wanted <= {*reached(game, area)})
 
 
 def are_idle(game: Game, wanted: Demands, orders: Mapping[AreaId, Kind]) -> bool:
     """Whether each Raid order that a House gave up had something to raid; else the site would have taken it off."""
     for area in wanted.idle:
         house = game.state.house_in(area)
-        near = [other for other in raid_reach(game, area) if game.state.house_in(other) not in (None, house)]
+        near = [other for other in reached(game, area) if game.state.house_in(other) not in (None, house)]
         hidden = ("march",) if orders.get(area) == "raid-star" else ("march", "defense")
         if not any(other in orders and not orders[other].startswith(hidden) for other in near):
             return False
     return True
-
-
-def worth(game: Game, house: HouseId, area: AreaId) -> int:
-    """Power that a Consolidate Power order in an area brings (2E-CP-3, 2E-CP-7)."""
-    board = game.board
-    if board.is_land(area):
-        return 1 + board[area].power
-    if board.is_port(area) and not game.is_enemy_in(house, board.sea_of(area)):
-        return 1
-    return 0
 
 
 def lay(game: Game, house: HouseId, wanted: Demands, forced: Forced | None = None) -> Laid | None:

@@ -36,7 +36,7 @@ PER_FORECAST = 25
 MOST_CLOSER = 8
 """Readings under which a battle comes out otherwise, though not yet as told, that get the whole search."""
 
-Suspect = tuple[r.Entry, r.AnyRecord]
+Suspect = tuple[r.Entry, r.Record]
 Kept = tuple[Pages, list[Point | Departure], set[tuple[str, int, str]], int, int, bool]
 
 OF_POWER = (r.PowerConsolidated, r.GameOfThronesPower, r.PowerTaken, r.Bid, r.WildlingBid)
@@ -201,7 +201,7 @@ class Slipping(Forcing):
         unique = {entry.number: entry for entry in found if entry.number not in self.slips}
         return sorted(unique.values(), key=lambda entry: not self.contradicts_itself(entry.number, entry.record))
 
-    def contradicts_itself(self, number: int, record: r.AnyRecord) -> bool:
+    def contradicts_itself(self, number: int, record: r.Record) -> bool:
         """Whether an entry says the same thing twice and differently, or names a House that is not in the battle."""
         if isinstance(record, r.CardChosen | r.AbilityResolved):
             card = self.edition.cards.get(record.card)
@@ -241,7 +241,7 @@ class Slipping(Forcing):
         return [told]
 
     def _tried(
-        self, here: Hypothesis, entry: r.Entry, reading: r.AnyRecord, enough: int, *, whole: bool
+        self, here: Hypothesis, entry: r.Entry, reading: r.Record, enough: int, *, whole: bool
     ) -> tuple[Hypothesis | None, int, Misfit | None]:
         """Follow the log with one entry read otherwise; how far, as a place in the log, and what does not fit there.
 
@@ -327,7 +327,7 @@ class Slipping(Forcing):
         return there
 
 
-def _newly_names(area: str, entry: r.Entry, reading: r.AnyRecord) -> bool:
+def _newly_names(area: str, entry: r.Entry, reading: r.Record) -> bool:
     """Whether a reading names an area that the entry does not."""
     return bool(area) and repr(area) in repr(reading) and repr(area) not in repr(entry.record)
 
@@ -337,7 +337,7 @@ def _moved(before: Hypothesis, after: Hypothesis) -> int:
     return sum(after.left.get(number, left) != left for number, left in before.left.items())
 
 
-def _names(record: r.AnyRecord, houses: set[str], state: State) -> bool:
+def _names(record: r.Record, houses: set[str], state: State) -> bool:
     """Whether an entry is about one of these Houses."""
     if getattr(record, "house", None) in houses:
         return True

@@ -40,15 +40,15 @@ class Slip:
     """One entry read otherwise: what it says, what it is taken to say, and the misfit that this has mended."""
 
     entry: r.Entry
-    reading: r.AnyRecord
+    reading: r.Record
     misfit: Misfit
 
 
-def readings(record: r.AnyRecord, edition: Edition, houses: Sequence[HouseId]) -> list[r.AnyRecord]:
+def readings(record: r.Record, edition: Edition, houses: Sequence[HouseId]) -> list[r.Record]:
     """What an entry may have been meant to say, one thing of it changed: the smallest changes first."""
     data = msgspec.to_builtins(record)
     units = MUSTERED if isinstance(record, r.Mustered | r.SpecialMustered | r.WildlingsBeaten) else MUSTERED[:4]
-    found: list[tuple[int, int, r.AnyRecord]] = []
+    found: list[tuple[int, int, r.Record]] = []
     for path, leaf in _leaves(data):
         for weight, value in _others(path, leaf, edition, houses, units):
             other = _changed(data, path, leaf, value)

@@ -8,7 +8,7 @@ from it, ordinary Consolidate Power orders are told together, and Winter is Comi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, get_origin, get_type_hints
 
 import msgspec
 
@@ -101,7 +101,7 @@ class _Battle(msgspec.Struct):
     losses: dict[HouseId, Units] = {}
     to: AreaId | None = None
     chooser: HouseId | None = None
-    later: list[tuple[r.AnyRecord, HouseId]] = []
+    later: list[tuple[r.Record, HouseId]] = []
 
     def opponent(self, house: HouseId) -> HouseId:
         return self.defender if house == self.attacker else self.attacker
@@ -144,7 +144,7 @@ class _Exporter:
         self.battle: _Battle | None = None
         self.ability: tuple[HouseId, CardId, list[r.AnyEffect]] | None = None
 
-    def put(self, phase: str, record: r.AnyRecord, house: HouseId | None = None) -> None:
+    def put(self, phase: str, record: r.Record, house: HouseId | None = None) -> None:
         """One more entry. Without a House it is the site's own."""
         player = self.players.get(house, "") if house else ""
         self.entries.append(r.Entry(len(self.entries) + 1, self.round, phase, player, record, self.at))
@@ -341,7 +341,8 @@ class _Exporter:
             self._raise(x.unit)
 
     def unit_replaced(self, x: f.UnitReplaced) -> None:
-        old, new = unit_type(x.old), unit_type(x.new)
+        old: Any = unit_type(x.old)
+        new: Any = unit_type(x.new)
         if self.muster is not None:
             self._raise(f"{new}-upgrade")
         elif self.ability is not None:
@@ -352,7 +353,7 @@ class _Exporter:
             if isinstance(last, r.UnitsExchanged) and last.house == x.house:
                 effects[-1] = msgspec.structs.replace(last, count=last.count + 1)
             else:
-                effects.append(r.UnitsExchanged(x.house, 1, _footman_or_knight(old), _footman_or_knight(new)))
+                effects.append(r.UnitsExchanged(x.house, 1, old, new))
 
     def _raise(self, what: str) -> None:
         assert self.muster is not None
@@ -523,7 +524,7 @@ class _Exporter:
         if effects:
             self._told(r.AbilityResolved(house, self.edition.cards[card].strength, card, tuple(effects)), house)
 
-    def _told(self, record: r.AnyRecord, house: HouseId) -> None:
+    def _told(self, record: r.Record, house: HouseId) -> None:
         """What a text does once the battle is decided comes after the battle."""
         if self.battle is not None and (self.battle.decided or self.battle.stopped):
             self.battle.later.append((record, house))
@@ -645,10 +646,6 @@ class _Exporter:
         self.is_over = True
 
 
-def _footman_or_knight(unit: str) -> Any:
-    return unit
-
-
 _EFFECTS_OF_TEXTS = (
     f.OrderRemoved,
     f.OrderMoved,
@@ -673,140 +670,37 @@ _AFTER_OUTCOME = (
 """Facts that end what a wildling card does to one House."""
 
 _TAKEN: dict[type[kernel.Fact], Callable[[_Exporter, Any], None]] = {
-    f.RoundBegan: _Exporter.round_began,
-    f.StepBegan: _Exporter.step_began,
-    kernel.Answered: _Exporter.answered,
-    kernel.AnswerTaken: _Exporter.answer_taken,
-    f.WesterosCardDrawn: _Exporter.westeros_drawn,
-    f.WesterosCardResolved: _Exporter.card_resolved,
-    f.SupplyCounted: _Exporter.supply_counted,
-    f.SupplySet: _Exporter.supply_set,
-    f.BidsRevealed: _Exporter.bids_revealed,
-    f.BidReturned: _Exporter.bid_returned,
-    f.TrackFilled: _Exporter.track_filled,
-    f.MarkerMoved: _Exporter.marker_moved,
-    f.WildlingAttackDecided: _Exporter.attack_decided,
-    f.WildlingCardRevealed: _Exporter.wildling_card,
-    f.BidsDiscarded: _Exporter.bids_discarded,
-    f.PenaltySuffered: _Exporter.penalty,
-    f.UnitMustered: _Exporter.unit_mustered,
-    f.UnitReplaced: _Exporter.unit_replaced,
-    f.OrdersRevealed: _Exporter.orders_revealed,
-    f.OrderReplaced: _Exporter.order_replaced,
-    f.WildlingCardReturned: _Exporter.wildling_card_returned,
-    f.OrderRemoved: _Exporter.order_removed,
-    f.OrderMoved: _Exporter.order_moved,
-    f.OrderResolved: _Exporter.order_resolved,
-    f.UnitsMoved: _Exporter.units_moved,
-    f.UnitsDeparted: _Exporter.units_departed,
-    f.NeutralForceRemoved: _Exporter.neutral_beaten,
-    f.PowerTokenPlaced: _Exporter.token_placed,
-    f.CombatBegan: _Exporter.combat_began,
-    f.SupportDeclared: _Exporter.support_declared,
-    f.SupportAnswered: _Exporter.support_answered,
-    f.StrengthCounted: _Exporter.strength_counted,
-    f.HouseCardsRevealed: _Exporter.cards_revealed,
-    f.HouseCardCancelled: _Exporter.card_cancelled,
-    f.HouseCardReplaced: _Exporter.card_replaced,
-    f.TidesRevealed: _Exporter.tides_revealed,
-    f.BladeAdded: _Exporter.blade_added,
-    f.AbilityResolved: _Exporter.ability_resolved,
-    f.CombatDecided: _Exporter.combat_decided,
-    f.CombatStopped: _Exporter.combat_stopped,
-    f.UnitsRetreated: _Exporter.units_retreated,
-    f.UnitsReturned: _Exporter.units_returned,
-    f.UnitsDestroyed: _Exporter.units_destroyed,
-    f.CombatEnded: _Exporter.combat_ended,
-    f.CardsTaken: _Exporter.cards_taken,
-    f.CardsDiscarded: _Exporter.cards_discarded,
-    f.PowerChanged: _Exporter.power_changed,
-    f.GameWon: _Exporter.game_won,
+    get_origin(kind) or kind: method
+    for method in vars(_Exporter).values()
+    if callable(method) and (kind := get_type_hints(method).get("x"))
 }
+"""What is done with a fact: the method of the exporter whose ``x`` is of its kind."""
 
-UNTOLD: dict[str, tuple[str, ...]] = {
+_UNTOLD = {
     "the set-up; an importer takes it from the settings and from what follows": (
-        "GameCreated",
-        "GameNamed",
-        "GatheringBegan",
-        "PositionStated",
-        "NeutralForcePlaced",
-        "UnitsPlaced",
-        "GarrisonPlaced",
+        "GameCreated GameNamed GatheringBegan PositionStated NeutralForcePlaced UnitsPlaced GarrisonPlaced"
     ),
     "hidden, or the means of proving what was hidden": (
-        "AnswerSealed",
-        "DraftKept",
-        "AnswersOpened",
-        "SeedSealed",
-        "SeedCommitted",
-        "SeedOpened",
-        "DrawsStated",
-        "HiddenStated",
-        "DeckShuffled",
-        "DeckRedrawn",
-        "WildlingCardSeen",
-        "TidesCardDrawn",
-        "SharesWanted",
-        "ShareCommitted",
-        "SharesClosed",
-        "ShareOpened",
-        "ShareWithheld",
-        "SharedSeedAwaited",
+        "AnswerSealed DraftKept AnswersOpened SeedSealed SeedCommitted SeedOpened DrawsStated HiddenStated "
+        "DeckShuffled DeckRedrawn WildlingCardSeen TidesCardDrawn SharesWanted ShareCommitted SharesClosed "
+        "ShareOpened ShareWithheld SharedSeedAwaited"
     ),
     "follows from what is told": (
-        "Awaiting",
-        "GarrisonRemoved",
-        "MarkersRemoved",
-        "TokenTaken",
-        "TokenUsed",
-        "TokensRefreshed",
-        "VictorySet",
-        "ThreatMoved",
-        "OrdersProhibited",
-        "ProhibitionsLifted",
-        "PowerAnnounced",
-        "WildlingAttackBegan",
-        "WildlingCardBuried",
-        "UnitsArrived",
-        "PowerTokenKept",
-        "PowerTokenRemoved",
-        "ControlChanged",
-        "IconsCounted",
-        "AbilityNoted",
-        "AbilityCancelled",
-        "CasualtiesCounted",
-        "CasualtiesPrevented",
-        "RetreatOffered",
-        "UnitsStoodUp",
-        "OrdersTakenBack",
+        "Awaiting GarrisonRemoved MarkersRemoved TokenTaken TokenUsed TokensRefreshed VictorySet ThreatMoved "
+        "OrdersProhibited ProhibitionsLifted PowerAnnounced WildlingAttackBegan WildlingCardBuried UnitsArrived "
+        "PowerTokenKept PowerTokenRemoved ControlChanged IconsCounted AbilityNoted AbilityCancelled "
+        "CasualtiesCounted CasualtiesPrevented RetreatOffered UnitsStoodUp OrdersTakenBack"
     ),
     "the format has no words for it": (
-        "BidderNamed",
-        "ShortageFound",
-        "TokensLaid",
-        "NeutralSupportAsked",
-        "NeutralSupportAnswered",
-        "GameDrawn",
+        "BidderNamed ShortageFound TokensLaid NeutralSupportAsked NeutralSupportAnswered GameDrawn"
     ),
     "about the record and not the game": (
-        "Rewound",
-        "Corrected",
-        "AnswerOffered",
-        "AnswerVoided",
-        "CorrectionOffered",
-        "CorrectionDecided",
-        "AppealFiled",
-        "AppealRuled",
-        "InDoubt",
-        "DueSet",
-        "EngineAmended",
-        "PrivilegeUsed",
-        "SecretsRead",
-        "SecretsReadOpened",
-        "LossAccepted",
-        "Forked",
+        "Rewound Corrected AnswerOffered AnswerVoided CorrectionOffered CorrectionDecided AppealFiled AppealRuled "
+        "InDoubt DueSet EngineAmended PrivilegeUsed SecretsRead SecretsReadOpened LossAccepted Forked"
     ),
 }
+
+UNTOLD: dict[str, tuple[str, ...]] = {why: tuple(names.split()) for why, names in _UNTOLD.items()}
 """Facts that no record tells, and why."""
 
 

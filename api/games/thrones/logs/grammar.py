@@ -326,7 +326,7 @@ _attack = sentence(
 )
 
 
-def _marched(m: re.Match[str], more: Lines) -> tuple[r.AnyRecord, Lines] | None:
+def _marched(m: re.Match[str], more: Lines) -> tuple[r.Record, Lines] | None:
     steps: list[r.Step] = []
     attack: r.Attack | None = None
     left = list(more)
@@ -381,7 +381,7 @@ _HOW: dict[str, Literal["withdrew", "forced", "stuck", "lost"]] = {
 }  # fmt: skip
 
 
-def _lost(m: re.Match[str], more: Lines) -> tuple[r.AnyRecord, Lines]:
+def _lost(m: re.Match[str], more: Lines) -> tuple[r.Record, Lines]:
     left = list(more)
     killed: Units = {}
     winner, other = None, {}
@@ -412,7 +412,7 @@ def _write_lost(x: r.BattleLost) -> list[str]:
     return lines
 
 
-def _track_ordered(m: re.Match[str], more: Lines) -> tuple[r.AnyRecord, Lines] | None:
+def _track_ordered(m: re.Match[str], more: Lines) -> tuple[r.Record, Lines] | None:
     if not more:
         return None
     places = {int(place): house(name) for place, name in re.findall(r"\[(\d+)\] ([A-Z]\w+)", more[0])}
@@ -429,7 +429,7 @@ def _write_track(x: r.TrackOrdered) -> list[str]:
     return [f"{by}New order of the {n.TRACKS[x.track]} track:", f"- {places}"]
 
 
-def _supply(m: re.Match[str], more: Lines) -> tuple[r.AnyRecord, Lines]:
+def _supply(m: re.Match[str], more: Lines) -> tuple[r.Record, Lines]:
     removed = effect(more[0]) if more else None
     if isinstance(removed, r.UnitsRemoved) and removed.house == house(m["house"]):
         return r.SupplyCounted(removed.house, int(m["supply"]), removed.units), more[1:]
@@ -441,7 +441,7 @@ def _write_supply(x: r.SupplyCounted) -> list[str]:
     return [f"{W(x.house)} got new supplies ({x.supply}).", *removed]
 
 
-def _raided(m: re.Match[str], more: Lines) -> tuple[r.AnyRecord, Lines]:
+def _raided(m: re.Match[str], more: Lines) -> tuple[r.Record, Lines]:
     targets = []
     for part in re.split(r",? and the ", m["targets"]):
         found = _target.fullmatch(part)
@@ -459,7 +459,7 @@ def _write_raided(x: r.Raided) -> list[str]:
 _target = sentence(r"<O:order> Order in <A:area>")
 
 
-def _choice(m: re.Match[str], more: Lines) -> tuple[r.AnyRecord, Lines]:
+def _choice(m: re.Match[str], more: Lines) -> tuple[r.Record, Lines]:
     card, icon = marked(m["card"])
     holder = next(token for token, words in n.HOLDERS.items() if words == m["holder"])
     if not m["choice"]:
@@ -475,12 +475,12 @@ def _write_choice(x: r.WesterosChoice) -> list[str]:
     return [f"{head} the following event: '{with_mark(x.choice, x.choice_icon)}'"]
 
 
-def _shown(m: re.Match[str], more: Lines) -> tuple[r.AnyRecord, Lines] | None:
+def _shown(m: re.Match[str], more: Lines) -> tuple[r.Record, Lines] | None:
     card, icon = marked(m["card"])
     return (r.WesterosCardShown(card, icon), more) if card in n.WESTEROS_CARDS else None
 
 
-def _winner(m: re.Match[str]) -> r.AnyRecord:
+def _winner(m: re.Match[str]) -> r.Record:
     who = m["who"].strip()
     found = house(who.removeprefix("House "))
     return r.GameWon(found) if found in n.HOUSES else r.GameWon(None, who)
@@ -622,7 +622,7 @@ FORMS: tuple[Form, ...] = (
 _forms: Mapping[type[Any], Form] = {form.kind: form for form in (*FORMS, *EFFECTS)}
 
 
-def read_record(lines: Lines) -> tuple[r.AnyRecord, tuple[str, ...]]:
+def read_record(lines: Lines) -> tuple[r.Record, tuple[str, ...]]:
     """The record of an entry, given its lines, and the lines that do not belong to it.
 
     Where no sentence of the format fits, or one leaves a line or a name that nobody knows, its names may tell what it

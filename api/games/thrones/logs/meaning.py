@@ -178,7 +178,7 @@ _OVERRUN = (
 )
 
 
-def _wildlings(lines: Sequence[str]) -> r.AnyRecord | None:
+def _wildlings(lines: Sequence[str]) -> r.Record | None:
     """What a wildling card did to one House, or brought the highest bidder."""
     head, parts = _parts(lines)
     if not head.has("wildling|nights? watch") or set(head.kinds) - set("HL"):
@@ -190,7 +190,7 @@ def _wildlings(lines: Sequence[str]) -> r.AnyRecord | None:
     return r.WildlingsWon(house, _effects(parts, house)) if head.has(_OVERRUN) and house else None
 
 
-def _card_text(lines: Sequence[str]) -> r.AnyRecord | None:
+def _card_text(lines: Sequence[str]) -> r.Record | None:
     """A card text and what it did."""
     head, parts = _parts(lines)
     if head.kinds not in ("HC", "CH") or not head.has(TEXT) or head.has(NOT) or not parts:
@@ -208,7 +208,7 @@ def _card_text(lines: Sequence[str]) -> r.AnyRecord | None:
 # Entries
 
 
-def _withheld(text: Said) -> r.AnyRecord | None:
+def _withheld(text: Said) -> r.Record | None:
     """Support that is not given, or not taken: ``refused the support of`` another is the latter."""
     houses = text.all("H")
     offers = rf"{HELP}\w* (?:offer(?:ed)? )?(?:of|from|by) H|H (?:{HELP}|offer)"
@@ -221,7 +221,7 @@ def _withheld(text: Said) -> r.AnyRecord | None:
     return r.SupportRefused(next(house for house in houses if house != other), other) if len(set(houses)) == 2 else None
 
 
-def _support(text: Said) -> r.AnyRecord | None:
+def _support(text: Said) -> r.Record | None:
     """Who supports whom: ``from`` and ``by`` stand before the one who gives."""
     giver = text.after(r"(?:by|from) (?=H)", "H") or text.all("H")[0]
     other = next((house for house in text.all("H") if house != giver), None)
@@ -234,24 +234,24 @@ def own_card(text: Said) -> str:
     return next((name for name in cards if n.HOUSE_CARDS.get(name) == text.all("H")[0]), cards[0])
 
 
-def _cancelled(text: Said) -> r.AnyRecord | None:
+def _cancelled(text: Said) -> r.Record | None:
     name = own_card(text)
     return r.CardCancelled(text.all("H")[0], name) if name == "tyrion-lannister" else None
 
 
-def _lowered(text: Said) -> r.AnyRecord | None:
+def _lowered(text: Said) -> r.Record | None:
     house = text.all("H")[0]
     other = next((one for one in text.all("H") if one != house), None)
     return None if other is None else r.RivalLowered(house, own_card(text), other, text.all("T")[0])
 
 
-def _replaced(text: Said) -> r.AnyRecord:
+def _replaced(text: Said) -> r.Record:
     old = text.after(r"instead of|in place of|replacing", "O") or order(text)
     new = next((one for one in text.all("O") if one != old), old)
     return r.RavenReplaced(who(text), area(text), old, new)
 
 
-def raided(text: Said) -> r.AnyRecord | None:
+def raided(text: Said) -> r.Record | None:
     """What was raided; from where does not count."""
     areas, orders = text.all("A"), text.all("O")
     if text.has(r"from A"):
@@ -261,11 +261,11 @@ def raided(text: Said) -> r.AnyRecord | None:
     return r.Raided(who(text), tuple(zip(areas, orders, strict=True)))
 
 
-def _unusable(text: Said) -> r.AnyRecord | None:
+def _unusable(text: Said) -> r.Record | None:
     return r.RaidUnusable(area(text), order(text)) if order(text).startswith("raid") else None
 
 
-def march(text: Said) -> r.AnyRecord | None:
+def march(text: Said) -> r.Record | None:
     """Moves without a combat: where from, then an area and units for each."""
     origin = text.after(r"(?:out of|from|left|leaves|leaving) (?=A)", "A") or area(text)
     told = [(letter, name) for letter, name in zip(text.kinds, text.names, strict=True) if letter != "H"]
@@ -296,7 +296,7 @@ def march(text: Said) -> r.AnyRecord | None:
 _WON = r"H (?:has )?(?:won|wins|beats?|defeats|victor|defeated H|is (?:the )?victor|is (?:the )?winner)"
 
 
-def _lost(text: Said) -> r.AnyRecord | None:
+def _lost(text: Said) -> r.Record | None:
     houses = text.all("H")
     loser = text.after(r"(?:defeat|loss) (?:of|for) (?=H)", "H") or houses[0]
     winner = text.after(r"(?:victory of|won by|beaten by|defeated by) (?=H)", "H") or text.after(rf"(?={_WON})", "H")
@@ -315,7 +315,7 @@ def _lost(text: Said) -> r.AnyRecord | None:
     return r.BattleLost(loser, how, to, killed)
 
 
-def power(text: Said) -> r.AnyRecord | None:
+def power(text: Said) -> r.Record | None:
     kind = r.GameOfThronesPower if "W" in text.kinds else r.PowerConsolidated
     if text.has(r"no house|nobody|no one|none"):
         return kind({}) if set(text.kinds) <= {"W"} else None
@@ -329,7 +329,7 @@ SITE_ORDER: tuple[HouseId, ...] = ("baratheon", "lannister", "stark", "tyrell", 
 """The order in which the format lists Houses."""
 
 
-def track(text: Said) -> r.AnyRecord | None:
+def track(text: Said) -> r.Record | None:
     """A track by its places, or from the first to the last; who breaks ties is named before."""
     kinds, houses, numbers = text.kinds.replace("T", "", 1), text.all("H"), text.all("N")
     by = None
@@ -345,7 +345,7 @@ def track(text: Said) -> r.AnyRecord | None:
     return r.TrackOrdered(text.all("T")[0], tuple(houses), by) if is_whole else None
 
 
-def _winter(text: Said) -> r.AnyRecord | None:
+def _winter(text: Said) -> r.Record | None:
     old, new = text.all("W")
     if old != "winter-is-coming" or new == old:
         return None
@@ -359,7 +359,7 @@ _CHOOSES = {
 }
 
 
-def _choice(text: Said) -> r.AnyRecord | None:
+def _choice(text: Said) -> r.Record | None:
     """A Westeros card with what its holder chose, or that he chose nothing."""
     icons = dict(zip(text.all("W"), re.findall(r"W( ?\(w\))?", text.frame), strict=True))
     asks = [name for name in icons if name in _CHOOSES]
@@ -372,18 +372,18 @@ def _choice(text: Said) -> r.AnyRecord | None:
     return r.WesterosChoice(asks[0], bool(icons[asks[0]]), _CHOOSES[asks[0]], choice, bool(others and icons[others[0]]))
 
 
-def _tides(text: Said) -> r.AnyRecord | None:
+def _tides(text: Said) -> r.Record | None:
     kind = next((word for word in ("skull", "sword", "fortification") if text.has(word)), None)
     kind = kind or {0: "zero", 2: "two", 3: "three"}.get(text.one("N"))
     return None if kind is None else r.TidesDrawn(text.all("H")[0], f"tides-{kind}")
 
 
-def _captured(text: Said) -> r.AnyRecord | None:
+def _captured(text: Said) -> r.Record | None:
     is_port = area(text).startswith("port-of-") and set(text.counted()) == {"ship"}
     return r.ShipsCaptured(who(text), area(text), text.counted()["ship"]) if is_port else None
 
 
-def _one_supply(text: Said, units: dict[str, int]) -> r.AnyRecord | None:
+def _one_supply(text: Said, units: dict[str, int]) -> r.Record | None:
     return r.SupplyCounted(who(text), number(text), units) if len(set(text.all("H"))) == 1 else None
 
 
@@ -456,7 +456,7 @@ _ENDED = (
 )
 
 
-def meaning(lines: Sequence[str]) -> r.AnyRecord | None:
+def meaning(lines: Sequence[str]) -> r.Record | None:
     """What an entry says in words that are not known; None where that is not clear.
 
     A line that goes on and names nothing says something that no record has.
@@ -478,7 +478,7 @@ def meaning(lines: Sequence[str]) -> r.AnyRecord | None:
     if won and not text.all("H") and len(lines) == 1 and not re.fullmatch(NOT, won[1].lower()):
         return r.GameWon(None, won[1])
     for rule in RULES:
-        record: r.AnyRecord | None = rule.take(text)
+        record: r.Record | None = rule.take(text)
         if record is not None:
             return record
     return None

@@ -506,55 +506,6 @@ class Unknown(Record, frozen=True):
     text: str
 
 
-AnyRecord = (
-    OrdersSet
-    | RavenLooked
-    | RavenKept
-    | RavenBuried
-    | RavenReplaced
-    | RavenUnused
-    | Raided
-    | RaidUnusable
-    | OrderGivenUp
-    | Marched
-    | SupportGiven
-    | SupportWithheld
-    | SupportRefused
-    | CardChosen
-    | CardMissing
-    | TidesDrawn
-    | BladeUsed
-    | BladeDeclined
-    | AbilityDeclined
-    | CardCancelled
-    | CardExchanged
-    | RivalLowered
-    | AbilityUsed
-    | BattleLost
-    | AbilityResolved
-    | PowerTaken
-    | SpecialMustered
-    | PowerConsolidated
-    | WinterCame
-    | WesterosCardShown
-    | WesterosChoice
-    | SupplyCounted
-    | Mustered
-    | GameOfThronesPower
-    | Bid
-    | TrackOrdered
-    | WildlingBid
-    | WildlingCardDrawn
-    | WildlingsWon
-    | WildlingsBeaten
-    | NothingHappened
-    | PowerTokenLeft
-    | ShipsCaptured
-    | GameWon
-    | GameAborted
-    | Unknown
-)
-
 PHASES = ("PLANNING", "RAVEN", "RAID", "MARCH", "BATTLE", "POWER", "WESTEROS", "GAME END")
 
 
@@ -569,7 +520,7 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     round: int
     phase: str
     player: str
-    record: AnyRecord
+    record: Record
     at: str = ""
     rest: tuple[str, ...] = ()
 

@@ -11,6 +11,7 @@ from domain.thrones.language.pieces import BLADE, Units, is_routed, routed, unit
 from domain.thrones.language.state import Force, PlacedOrder, State
 from domain.thrones.rules.game import Game
 from domain.thrones.rules.victory import standing
+from domain.thrones.ruleset import THRONES
 from domain.thrones.tables.edition import Edition
 
 VICTORY_AREAS = 7
@@ -25,8 +26,6 @@ def _force(units: Units) -> dict[str, Any]:
 
 def in_words_of_trace(state: State, edition: Edition) -> dict[str, Any]:
     """Our position as a reference game would write it down."""
-    from domain.thrones.ruleset import THRONES
-
     game = Game(THRONES.rules_of(state), state, edition)
     return {
         "round": state.round,

@@ -521,12 +521,20 @@ def arithmetic(fact: f.StrengthCounted) -> dict[str, int]:
 # How each kind of decision is answered from the recording
 
 
-def _word(field: str = "choice") -> Callable[[Replay, Decision[Any]], Answer | None]:
+def _taken(
+    make: Callable[[Any], dict[str, Any]], fits: Callable[[Any, Any], bool] = lambda default, step: True
+) -> Callable[[Replay, Decision[Any]], Answer | None]:
+    """The answer of the next recorded step of the kind that fits our default, with what ``make`` reads off it."""
+
     def read(replay: Replay, decision: Decision[Any]) -> Answer | None:
-        step = replay._take(decision.kind, decision.player)
-        return None if step is None else _with(decision, choice=step["answer"][field])
+        step = replay._take(decision.kind, decision.player, lambda one: fits(decision.default, one["answer"]))
+        return None if step is None else _with(decision, **make(step["answer"]))
 
     return read
+
+
+def _word(field: str = "choice") -> Callable[[Replay, Decision[Any]], Answer | None]:
+    return _taken(lambda told: {"choice": told[field]})
 
 
 def _with(decision: Decision[Any], **fields: Any) -> Answer:
@@ -534,37 +542,20 @@ def _with(decision: Decision[Any], **fields: Any) -> Answer:
     return answer
 
 
-def _assign(replay: Replay, decision: Decision[Any]) -> Answer | None:
-    step = replay._take("assign-orders", decision.player)
-    if step is None:
-        return None
-    dummies = step["answer"]["dummies"]
-    orders = {area: token for area, token in step["answer"]["orders"].items() if area not in dummies}
-    return _with(decision, orders=orders, draft=False)
+def _orders(told: Mapping[str, Any]) -> dict[str, Any]:
+    orders = {area: token for area, token in told["orders"].items() if area not in told["dummies"]}
+    return {"orders": orders, "draft": False}
 
 
-def _raven(replay: Replay, decision: Decision[Any]) -> Answer | None:
-    step = replay._take("raven", decision.player)
-    if step is None:
-        return None
-    answer = step["answer"]
-    if answer["choice"] != "replace":
-        return _with(decision, choice=answer["choice"])
-    return _with(decision, choice="replace", area=answer["area"], order=answer["new"])
+def _raven(told: Mapping[str, Any]) -> dict[str, Any]:
+    if told["choice"] != "replace":
+        return {"choice": told["choice"]}
+    return {"choice": "replace", "area": told["area"], "order": told["new"]}
 
 
-def _raid(replay: Replay, decision: Decision[Any]) -> Answer | None:
-    step = replay._take("raid", decision.player)
-    return None if step is None else _with(decision, area=step["answer"]["area"], target=step["answer"]["target"])
-
-
-def _march(replay: Replay, decision: Decision[Any]) -> Answer | None:
-    step = replay._take("march", decision.player)
-    if step is None:
-        return None
-    answer = step["answer"]
-    moves = tuple(c.Move(move["to"], _force(move["units"])) for move in answer["moves"])
-    return _with(decision, area=answer["area"], moves=moves, leave_power=answer["leave_power_token"])
+def _march(told: Mapping[str, Any]) -> dict[str, Any]:
+    moves = tuple(c.Move(move["to"], _force(move["units"])) for move in told["moves"])
+    return {"area": told["area"], "moves": moves, "leave_power": told["leave_power_token"]}
 
 
 def _request(replay: Replay, decision: Decision[Any]) -> Answer:
@@ -656,30 +647,8 @@ def _blade(yes: str, no: str) -> Callable[[Replay, Decision[Any]], Answer]:
     return read
 
 
-def _units(replay: Replay, decision: Decision[Any]) -> Answer | None:
-    step = replay._take(decision.kind, decision.player)
-    return None if step is None else _with(decision, units=_force(step["answer"]["units"]))
-
-
-def _units_anywhere(replay: Replay, decision: Decision[Any]) -> Answer | None:
-    step = replay._take(decision.kind, decision.player)
-    return None if step is None else _with(decision, units=_chosen(step["answer"]["units"]))
-
-
-def _retreat(replay: Replay, decision: Decision[Any]) -> Answer | None:
-    step = replay._take("retreat-area", decision.player)
-    return None if step is None else _with(decision, choice=step["answer"]["area"])
-
-
-def _capture(replay: Replay, decision: Decision[Any]) -> Answer | None:
-    port = decision.default.port
-    step = replay._take("capture-ships", decision.player, lambda one: one["answer"]["port"] == port)
-    return None if step is None else _with(decision, ships=step["answer"]["ships"])
-
-
-def _consolidate(replay: Replay, decision: Decision[Any]) -> Answer | None:
-    step = replay._take("consolidate", decision.player)  # in the sequence of the recording, which may matter (2E-CP-10)
-    return None if step is None else _with(decision, area=step["answer"]["area"], use=step["answer"]["use"])
+_units = _taken(lambda told: {"units": _force(told["units"])})
+_units_anywhere = _taken(lambda told: {"units": _chosen(told["units"])})
 
 
 def _muster(replay: Replay, decision: Decision[Any]) -> Answer:
@@ -702,18 +671,10 @@ def _muster_step(step: Mapping[str, Any]) -> c.MusterStep:
     )
 
 
-def _bid(replay: Replay, decision: Decision[Any]) -> Answer | None:
-    track = getattr(decision.default, "track", None)
-    step = replay._take(
-        decision.kind, decision.player, lambda one: track is None or one["answer"].get("track") == track
-    )
-    return None if step is None else _with(decision, bid=step["answer"]["bid"])
-
-
-def _tie(replay: Replay, decision: Decision[Any]) -> Answer | None:
-    track = decision.default.track
-    step = replay._take("influence-tie", decision.player, lambda one: one["answer"]["track"] == track)
-    return None if step is None else _with(decision, groups=tuple(tuple(group) for group in step["answer"]["groups"]))
+_bid = _taken(
+    lambda told: {"bid": told["bid"]},
+    lambda default, told: getattr(default, "track", None) in (None, told.get("track")),
+)
 
 
 def _degrade(replay: Replay, decision: Decision[Any]) -> Answer | None:
@@ -742,13 +703,6 @@ def _others(units: c.Chosen, taken: c.Chosen) -> c.Chosen:
     return {area: counts for area, counts in kept.items() if counts}
 
 
-def _discard(replay: Replay, decision: Decision[Any]) -> Answer | None:
-    step = replay._take("mammoth-retrieve", decision.player)
-    if step is None:
-        return None
-    return _with(decision, choice=step["answer"]["card"] if step["answer"]["use"] else "none")
-
-
 def _horde_area(replay: Replay, decision: Decision[Any]) -> Answer:
     for step in replay._segment("muster", decision.player):
         if step["answer"]["why"] == "the-horde-descends" and step["answer"]["steps"]:
@@ -763,7 +717,10 @@ ANSWERS: dict[str, Callable[[Replay, Decision[Any]], Answer | None]] = {
     "reconcile-supply": _units_anywhere,
     "muster": _muster,
     "influence-bid": _bid,
-    "influence-tie": _tie,
+    "influence-tie": _taken(
+        lambda told: {"groups": tuple(map(tuple, told["groups"]))},
+        lambda default, told: told["track"] == default.track,
+    ),
     "wildling-bid": _bid,
     "wildling-tie": _word(),
     "preemptive-raid": _word(),
@@ -775,17 +732,18 @@ ANSWERS: dict[str, Callable[[Replay, Decision[Any]], Answer | None]] = {
     "massing-discard": _word("card"),
     "king-beyond-raise": _word(),
     "king-beyond-lower": _word(),
-    "mammoth-retrieve": _discard,
+    "mammoth-retrieve": _taken(lambda told: {"choice": told["card"] if told["use"] else "none"}),
     "horde-muster-area": _horde_area,
-    "assign-orders": _assign,
-    "raven": _raven,
+    "assign-orders": _taken(_orders),
+    "raven": _taken(_raven),
     "raven-card": _word(),
-    "raid": _raid,
-    "march": _march,
+    "raid": _taken(lambda told: {"area": told["area"], "target": told["target"]}),
+    "march": _taken(_march),
     "neutral-support-request": _request,
     "neutral-support": _grant,
-    "capture-ships": _capture,
-    "consolidate": _consolidate,
+    "capture-ships": _taken(lambda told: {"ships": told["ships"]}, lambda default, told: told["port"] == default.port),
+    # In the sequence of the recording, which may matter (2E-CP-10).
+    "consolidate": _taken(lambda told: {"area": told["area"], "use": told["use"]}),
     "support": _support,
     "accept-support": _accept,
     "house-card": _word("card"),
@@ -794,7 +752,7 @@ ANSWERS: dict[str, Callable[[Replay, Decision[Any]], Answer | None]] = {
     "blade-strength": _blade("use", "do-not-use"),
     "casualties": _units,
     "skull-casualty": _units,
-    "retreat-area": _retreat,
+    "retreat-area": _word("area"),
     "retreat-losses": _units,
 }
 

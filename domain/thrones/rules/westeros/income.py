@@ -11,12 +11,18 @@ def is_port_blocked(game: Game, house: HouseId, port: AreaId) -> bool:
     return game.is_enemy_in(house, game.board.sea_of(port))
 
 
-def collect(game: Game, house: HouseId, area: AreaId) -> None:
-    """The Power that an order in this area brings (2E-CP-3, 2E-CP-4, 2E-CP-7)."""
+def worth(game: Game, house: HouseId, area: AreaId) -> int:
+    """The Power that an order in this area is due to bring (2E-CP-3, 2E-CP-4, 2E-CP-7)."""
     if game.board.is_land(area):
-        game.gain_power(house, 1 + game.board[area].power, "2E-CP-3")
-    elif game.board.is_port(area) and not is_port_blocked(game, house, area):
-        game.gain_power(house, 1, "2E-CP-7", "2E-PRT-9")
+        return 1 + game.board[area].power
+    return int(game.board.is_port(area) and not is_port_blocked(game, house, area))
+
+
+def collect(game: Game, house: HouseId, area: AreaId) -> None:
+    """The Power that an order in this area brings."""
+    power = worth(game, house, area)
+    if power:
+        game.gain_power(house, power, *(("2E-CP-3",) if game.board.is_land(area) else ("2E-CP-7", "2E-PRT-9")))
 
 
 def game_of_thrones_income(game: Game, *rules: str, ports: bool) -> None:

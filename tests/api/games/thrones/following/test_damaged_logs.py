@@ -64,7 +64,7 @@ def test_entries_in_another_language_are_taken_by_their_names_and_never_explaine
         ("BATTLE", "Stark nahm (2) Roose Bolton", r.CardChosen("stark", 2, "roose-bolton")),
     ],
 )  # fmt: skip
-def test_a_guess_goes_by_the_phase_and_the_names(phase: str, text: str, record: r.AnyRecord) -> None:
+def test_a_guess_goes_by_the_phase_and_the_names(phase: str, text: str, record: r.Record) -> None:
     unread = r.Entry(1, 2, phase, "p", r.Unknown(text))
     assert guessed((unread,))[0][0].record == record
     other = msgspec.structs.replace(unread, phase="GAME END")

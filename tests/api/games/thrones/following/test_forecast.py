@@ -18,7 +18,7 @@ from tests.domain.thrones.strategist import game
 EDITION = compose(AS_PRINTED)
 
 
-def after(units: dict[str, Units], *told: r.AnyRecord) -> list[Way]:
+def after(units: dict[str, Units], *told: r.Record) -> list[Way]:
     """The ways that Stark's units may stand after these entries, without those that something speaks against."""
     evidence = Evidence(EDITION, "stark", {})
     ways = [Way({area: counts(there) for area, there in units.items()}, frozenset({"winterfell"}), (3, 2), {0: 0}, 0)]

@@ -138,7 +138,7 @@ def test_expansion_rules_that_nobody_plays_here_are_reported() -> None:
     assert [one.code for one in charter_of(log)[1]] == ["setting-not-played"]
 
 
-def entry(number: int, round_: int, record: r.AnyRecord, phase: str = "WESTEROS") -> r.Entry:
+def entry(number: int, round_: int, record: r.Record, phase: str = "WESTEROS") -> r.Entry:
     return r.Entry(number, round_, phase, "", record)
 
 
@@ -191,7 +191,7 @@ def planning() -> State:
     return THRONES.decide(THRONES.blank(), Start(charter=charter, decks=deal((), compose(AS_PRINTED)).decks)).state
 
 
-def laid(*told: r.AnyRecord) -> dict[str, str] | None:
+def laid(*told: r.Record) -> dict[str, str] | None:
     state = planning()
     game = rules_by(state.charter).game(state)
     found = lay(game, "stark", demands(game, [entry(n, 1, one, "MARCH") for n, one in enumerate(told, 1)]))

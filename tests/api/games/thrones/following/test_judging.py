@@ -26,7 +26,7 @@ def follower(*told: r.Entry) -> Follower:
     return Follower(r.Log("", "", told), planning().charter, edition, deal((), edition))
 
 
-def judged(*wrong: tuple[r.Entry, r.AnyRecord, Misfit]) -> list[str]:
+def judged(*wrong: tuple[r.Entry, r.Record, Misfit]) -> list[str]:
     """Who is right on entries that were read otherwise, with explained entries behind each."""
     found = follower()
     pairs = []

@@ -50,7 +50,7 @@ def test_orders_are_found_for_every_round_of_a_game_that_was_played() -> None:
     assert len(planned) == before.round
 
 
-def asked(*told: r.AnyRecord) -> Demands:
+def asked(*told: r.Record) -> Demands:
     """What a first round of three Houses that tells this asks of its orders."""
     charter = Charter("second-edition", ("baratheon", "lannister", "stark"), chance="imposed")
     state = THRONES.decide(THRONES.blank(), Start(charter=charter, decks=deal((), compose(AS_PRINTED)).decks)).state

@@ -50,7 +50,7 @@ def test_who_is_not_asked_has_no_power() -> None:
     assert left({"baratheon": (2, 1), "lannister": (3, 2), "stark": (4, 0)}, asked=True) == [False]
 
 
-def laid(power: int, *told: r.AnyRecord, forced: dict[str, tuple[str, ...]] | None = None) -> bool:
+def laid(power: int, *told: r.Record, forced: dict[str, tuple[str, ...]] | None = None) -> bool:
     """Whether Stark can have laid orders that bring what is told."""
     state = msgspec.structs.replace(planning(), power={**planning().power, "stark": power})
     game = rules_by(state.charter).game(state)

@@ -25,7 +25,7 @@ SECOND = compose(PRESETS["second-edition"].variations)
 HOUSES = ("baratheon", "lannister", "stark")
 
 
-def in_builtins(record: r.AnyRecord) -> list[tuple[Any, ...]]:
+def in_builtins(record: r.Record) -> list[tuple[Any, ...]]:
     def leaves(node: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         if isinstance(node, dict):
             return [leaf for key, value in node.items() for leaf in leaves(value, (*path, key))]
@@ -46,7 +46,7 @@ def in_builtins(record: r.AnyRecord) -> list[tuple[Any, ...]]:
         r.Bid("stark", "iron-throne", 3),
     ],
 )
-def test_a_reading_changes_one_thing(record: r.AnyRecord) -> None:
+def test_a_reading_changes_one_thing(record: r.Record) -> None:
     found = readings(record, SECOND, HOUSES)
     assert 0 < len(found) <= MOST_READINGS
     assert record not in found

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations_with_replacement
 
 from api.games.thrones.logs import records as r
@@ -148,13 +149,15 @@ class Evidence:
             case r.AbilityResolved():
                 yield from self._ability(record)
             case r.OrderGivenUp() | r.RavenReplaced() | r.PowerTaken() | r.SpecialMustered():
-                yield _there(record.area) if record.house == house else _absent(record.area)
+                yield partial(_there, area=record.area) if record.house == house else partial(_absent, area=record.area)
             case r.GameOfThronesPower():
                 yield _income(self, record.power.get(house, 0))
             case r.SupplyCounted() if record.house == house:
                 yield _icons(self, record.supply)
-                yield _removed(counts(record.removed))
-                yield _limit(self.edition.supply_limit(min(record.supply, self.edition.constants.supply_maximum)))
+                yield partial(_removed, units=counts(record.removed))
+                yield partial(
+                    _limit, limit=self.edition.supply_limit(min(record.supply, self.edition.constants.supply_maximum))
+                )
             case r.RaidUnusable():
                 yield from self._ordered(record.area, later)
             case r.Raided():
@@ -162,7 +165,7 @@ class Evidence:
                     yield _raider(self.board, [area for area, _ in record.targets])
                 for area, _ in record.targets:
                     if record.house == house:
-                        yield _absent(area)
+                        yield partial(_absent, area=area)
                     else:
                         yield from self._ordered(area, later)
             case r.WildlingsBeaten() | r.WildlingsWon():
@@ -176,15 +179,15 @@ class Evidence:
         if record.house == house:
             yield _march(self, record)
         else:
-            yield _absent(record.area)
+            yield partial(_absent, area=record.area)
             if self._is_home(record.area):
-                yield _regained(record.area)
+                yield partial(_regained, home=record.area)
             for step in record.steps:
                 yield _entered(self.board, step.to)
             if attack is not None and attack.defender == house:
-                yield _there(attack.area, garrison=self._is_home(attack.area))
+                yield partial(_there, area=attack.area, garrison=self._is_home(attack.area))
             elif attack is not None:
-                yield _absent(attack.area)
+                yield partial(_absent, area=attack.area)
         known.pop(record.area, None)
         for step in record.steps:
             known[step.to] = record.house
@@ -204,12 +207,12 @@ class Evidence:
                 yield _arrives(board, to, _less(counts(fight.units), gone), maced=maced and not attacker_lost)
                 port = board.port_of.get(fight.area)
                 if not attacker_lost and port is not None and record.killed.get("ship"):
-                    yield _captures(port, record.killed["ship"])
+                    yield partial(_captures, port=port, most=record.killed["ship"])
         elif record.house == house:
             yield _beaten(board, fight, record)
         else:
             if fight.defender == house and maced:
-                yield _footman_dies(fight.area)
+                yield partial(_footman_dies, area=fight.area)
             if record.to is not None:
                 yield _entered(board, record.to)
         if attacker_lost:
@@ -225,9 +228,9 @@ class Evidence:
         foes = [house for house in self.cards if house != record.house]
         for effect in record.effects:
             if isinstance(effect, r.UnitUpgraded) and record.house == self.house:
-                yield _raised(effect.area)
+                yield partial(_raised, area=effect.area)
             elif isinstance(effect, r.OrderTakenOff):
-                yield _there(effect.area) if foes == [self.house] else _absent(effect.area)
+                yield partial(_there, area=effect.area) if foes == [self.house] else partial(_absent, area=effect.area)
 
     def _wildlings(self, record: r.WildlingsBeaten | r.WildlingsWon) -> Iterator[Event]:
         limits = []
@@ -235,20 +238,20 @@ class Evidence:
             if getattr(effect, "house", None) != self.house:
                 continue
             if isinstance(effect, r.UnitsExchanged):
-                yield _exchanged(PLACE[effect.old], PLACE[effect.new], effect.count)
+                yield partial(_exchanged, old=PLACE[effect.old], new=PLACE[effect.new], count=effect.count)
             elif isinstance(effect, r.UnitsRemoved):
-                yield _removed(counts(effect.units))
+                yield partial(_removed, units=counts(effect.units))
             elif isinstance(effect, r.SupplyLimited):
                 limits.append(self.edition.supply_limit(min(effect.supply, self.edition.constants.supply_maximum)))
-        yield from map(_limit, limits)
+        yield from (partial(_limit, limit=one) for one in limits)
 
     def _ordered(self, area: AreaId, later: Iterable[r.Entry]) -> Iterator[Event]:
         """Somebody has an order in an area: who was seen to enter it, or is the next to do something there."""
         owner = self.known.get(area) or next_owner(area, later)
         if owner == self.house:
-            yield _there(area)
+            yield partial(_there, area=area)
         elif owner is not None:
-            yield _absent(area)
+            yield partial(_absent, area=area)
 
 
 def next_owner(area: AreaId, later: Iterable[r.Entry]) -> HouseId | None:
@@ -309,13 +312,9 @@ def _march(evidence: Evidence, record: r.Marched) -> Event:
     return event
 
 
-def _captures(port: AreaId, most: int) -> Event:
+def _captures(way: Way, port: AreaId, most: int) -> Iterable[Way]:
     """Ships of the beaten in the port of an area are replaced by those of whoever takes it, or not (2E-PRT-13)."""
-
-    def event(way: Way) -> Iterable[Way]:
-        return (*_captured(way, port, most), way)
-
-    return event
+    return (*_captured(way, port, most), way)
 
 
 def _captured(way: Way, port: AreaId, most: int) -> Iterator[Way]:
@@ -348,15 +347,12 @@ def _arrives(board: Board, area: AreaId, units: Count, *, maced: bool) -> Event:
     return event
 
 
-def _footman_dies(area: AreaId) -> Event:
-    def event(way: Way) -> Iterable[Way] | None:
-        if not way.forces.get(area, NOTHING)[FOOTMAN]:
-            return None
-        other = way.copy()
-        way.take(area, (1, 0, 0, 0))
-        return (way, other)
-
-    return event
+def _footman_dies(way: Way, area: AreaId) -> Iterable[Way] | None:
+    if not way.forces.get(area, NOTHING)[FOOTMAN]:
+        return None
+    other = way.copy()
+    way.take(area, (1, 0, 0, 0))
+    return (way, other)
 
 
 def _beaten(board: Board, fight: r.Attack, record: r.BattleLost) -> Event:
@@ -402,31 +398,20 @@ def _entered(board: Board, area: AreaId) -> Event:
     return event
 
 
-def _regained(home: AreaId) -> Event:
+def _regained(way: Way, home: AreaId) -> None:
     """A home area that others leave falls back to its House (2E-CTL-11), unless they have left a Power token."""
-
-    def event(way: Way) -> None:
-        way.control |= {home}
-
-    return event
+    way.control |= {home}
 
 
-def _there(area: AreaId, *, garrison: bool = False) -> Event:
+def _there(way: Way, area: AreaId, *, garrison: bool = False) -> None:
     """Units that must stand in an area; a garrison may be attacked without."""
-
-    def event(way: Way) -> None:
-        if not way.has(area) and not garrison:
-            way.wrong += 1
-
-    return event
+    if not way.has(area) and not garrison:
+        way.wrong += 1
 
 
-def _absent(area: AreaId) -> Event:
-    def event(way: Way) -> None:
-        if way.has(area):
-            way.wrong += 1
-
-    return event
+def _absent(way: Way, area: AreaId) -> None:
+    if way.has(area):
+        way.wrong += 1
 
 
 def _near(board: Board, area: AreaId) -> Event:
@@ -454,12 +439,9 @@ def _raider(board: Board, targets: list[AreaId]) -> Event:
     return event
 
 
-def _raised(area: AreaId) -> Event:
-    def event(way: Way) -> None:
-        way.take(area, (1, 0, 0, 0))
-        way.put(area, (0, 0, 0, 1))
-
-    return event
+def _raised(way: Way, area: AreaId) -> None:
+    way.take(area, (1, 0, 0, 0))
+    way.put(area, (0, 0, 0, 1))
 
 
 def _income(evidence: Evidence, told: int) -> Event:
@@ -502,28 +484,20 @@ def _icons(evidence: Evidence, told: int) -> Event:
     return event
 
 
-def _removed(units: Count) -> Event:
+def _removed(way: Way, units: Count) -> Iterable[Way] | None:
     """Units given up, from wherever they may stand."""
-
-    def event(way: Way) -> Iterable[Way] | None:
-        if not any(units):
-            return None
-        found = {way.key(): way}
-        for kind, count in enumerate(units):
-            if count:
-                found = _each_taken(found.values(), kind, count, None)
-        return found.values()
-
-    return event
+    if not any(units):
+        return None
+    found = {way.key(): way}
+    for kind, count in enumerate(units):
+        if count:
+            found = _each_taken(found.values(), kind, count, None)
+    return found.values()
 
 
-def _exchanged(old: int, new: int, count: int) -> Event:
+def _exchanged(way: Way, old: int, new: int, count: int) -> Iterable[Way]:
     """Units of one type that become another."""
-
-    def event(way: Way) -> Iterable[Way]:
-        return _each_taken((way,), old, count, new).values()
-
-    return event
+    return _each_taken((way,), old, count, new).values()
 
 
 def _each_taken(ways: Iterable[Way], kind: int, count: int, other: int | None) -> dict[tuple[object, ...], Way]:
@@ -552,10 +526,7 @@ def _each_taken(ways: Iterable[Way], kind: int, count: int, other: int | None) -
     return found
 
 
-def _limit(limit: tuple[int, ...]) -> Event:
-    def event(way: Way) -> None:
-        way.limit = limit
-        if not way.fits():
-            way.wrong += 1
-
-    return event
+def _limit(way: Way, limit: tuple[int, ...]) -> None:
+    way.limit = limit
+    if not way.fits():
+        way.wrong += 1

@@ -9,7 +9,7 @@ missed deadlines, and a mistake that can be switched on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Union
+from typing import Any, ClassVar, Union
 
 import msgspec
 
@@ -18,13 +18,13 @@ from domain.kernel.agreed import Arbitration
 from domain.kernel.arbiter import Footprint, Past
 from domain.kernel.commands import Command, PassDeadline
 from domain.kernel.decision import Answer, Decision, Options
-from domain.kernel.docket import Docket, SharedSeedAwaited, SharesWanted
+from domain.kernel.docket import Docket, Origin, SharedSeedAwaited
 from domain.kernel.facts import NOBODY, Answered, AnswerSealed, Awaited, DraftKept, Fact, Frame, SeedOpened
 from domain.kernel.game import COMMANDS, BoardGame, Table
 from domain.kernel.procedure import Collect, Do, Done, Next, Procedure, Wait
 from domain.kernel.refusal import Refusal
 from domain.kernel.rewinding import encode_options
-from domain.kernel.ruleset import Citations, Game, Ruling, begin, open_decisions, open_question
+from domain.kernel.ruleset import Citations, Game, Ruling, open_decisions, open_question
 from domain.kernel.shared import SharedSeed
 
 PLAYERS = ("blue", "green", "red")
@@ -32,22 +32,56 @@ CARDS = tuple(f"card-{number:02}" for number in range(1, 13))
 COINS_A_ROUND = 3
 
 
+class ToyCharter(msgspec.Struct, frozen=True, omit_defaults=True):
+    edition: str = ""
+    seats: dict[str, str] = {}
+    rounds: int = 0
+    engine: str = ""
+    chance: str = "seeded"
+    arbitration: Arbitration = Arbitration()
+    shared_seed: SharedSeed | None = None
+
+
 class Begin(Command, frozen=True, tag="begin"):
-    """Start a game. ``seats`` says who sits where, ``seed`` is the secret of every shuffle."""
+    """Start a game. ``seats`` says who sits where, ``seed`` is the secret of every shuffle.
+
+    Where chance is imposed there is none, and ``decks`` has the order of the first deck, ``deck``. ``position`` starts
+    in the middle of a game.
+    """
+
+    deal: ClassVar[bool] = False
 
     seats: dict[str, str]
-    seed: str
+    seed: str = ""
     rounds: int = 4
     arbitration: Arbitration = Arbitration()
     shared: SharedSeed | None = None
+    chance: str = "seeded"
+    decks: dict[str, tuple[str, ...]] = {}
+    position: ToyState | None = None
+    hidden: ToyHidden | None = None
+    reason: str = ""
+    origin: Origin | None = None
+    game: str = ""
+
+    @property
+    def charter(self) -> ToyCharter:
+        return ToyCharter("toy", self.seats, self.rounds, "", self.chance, self.arbitration, self.shared)
 
 
 class Gather(Command, frozen=True, tag="gather"):
     """Agree on a game whose seed server and seats make together."""
 
+    deal: ClassVar[bool] = False
+
     seats: dict[str, str]
     seed: str
     rounds: int = 4
+    game: str = ""
+
+    @property
+    def charter(self) -> ToyCharter:
+        return ToyCharter("toy", self.seats, self.rounds)
 
 
 class Crash(Command, frozen=True, tag="crash"):
@@ -113,18 +147,9 @@ class YesOrNo(Options[Keep], frozen=True, tag="yes-or-no"):
             yield msgspec.structs.replace(template, keep=keep)
 
 
-class ToyCharter(msgspec.Struct, frozen=True, omit_defaults=True):
-    edition: str = ""
-    seats: dict[str, str] = {}
-    rounds: int = 0
-    engine: str = ""
-    chance: str = "seeded"
-    arbitration: Arbitration = Arbitration()
-    shared_seed: SharedSeed | None = None
-
-
 class TableGathered(Fact, frozen=True, tag=True):
     charter: ToyCharter
+    deal: bool = False
 
 
 class GameBegun(Fact, frozen=True, tag=True):
@@ -206,30 +231,43 @@ class HiddenStated(Fact, frozen=True, tag=True):
         return NOBODY
 
 
-STATABLE: Any = CoinsChanged | CardTaken
-
-
 class Rounds(Procedure, frozen=True, kw_only=True, tag="rounds"):
-    """One auction after the other."""
+    """One auction after the other. ``first`` is the order of the first deck where chance is imposed."""
+
+    first: tuple[str, ...] = ()
 
     def begin(self, game: Game[ToyState]) -> Next:
         state = game.state
-        if state.round == state.charter.rounds or not state.hidden.deck:
+        if state.round == state.charter.rounds:
             return self.at("count")
+        if not state.hidden.deck:
+            game.emit(DeckShuffled(cards=_shuffled(state, self.first)), "TOY-BEGIN-3")
         game.emit(RoundBegun(round=state.round + 1), "TOY-ROUND-1")
         for player in PLAYERS:
             game.emit(CoinsChanged(player=player, by=COINS_A_ROUND), "TOY-ROUND-2")
         looker = PLAYERS[state.round % len(PLAYERS)]
-        game.emit(CardLookedAt(player=looker, card=state.hidden.deck[0]), "TOY-LOOK-1")
-        return Do(Auction(), self)
+        game.emit(CardLookedAt(player=looker, card=game.state.hidden.deck[0]), "TOY-LOOK-1")
+        return Do(Auction(), self.at("begin", first=()))
 
     def count(self, game: Game[ToyState]) -> Next:
         best = max(PLAYERS, key=lambda player: (len(game.state.hands.get(player, ())), player))
         shared = game.state.charter.shared_seed
-        seed = SeedOpened(seed=game.state.hidden.seed) if shared is None else SharedSeedAwaited(shared=shared.id)
-        game.emit(seed, "TOY-END-2")
+        if shared is not None:
+            game.emit(SharedSeedAwaited(shared=shared.id), "TOY-END-2")
+        elif game.state.hidden.seed:
+            game.emit(SeedOpened(seed=game.state.hidden.seed), "TOY-END-2")
         game.emit(GameOver(winner=best), "TOY-END-1")
         return Done()
+
+
+def _shuffled(state: ToyState, first: tuple[str, ...]) -> tuple[str, ...]:
+    """The next deck: by the seed, or as it was stated."""
+    if state.charter.chance != "imposed":
+        return chance.shuffled(state.hidden.seed, f"deck/{state.round}", CARDS)
+    found = first or next(iter(state.hidden.stated.get("deck", ())), ())
+    if not found:
+        raise Refusal("draw-not-stated", ("TOY-BEGIN-3",), deck="deck")
+    return found
 
 
 class Auction(Procedure, frozen=True, kw_only=True, tag="auction"):
@@ -271,6 +309,12 @@ def _bid_decision(state: ToyState, player: str) -> Decision[Bid]:
 change = msgspec.structs.replace
 
 
+def _deck_shuffled(state: ToyState, fact: DeckShuffled) -> ToyState:
+    left = state.hidden.stated.get("deck", ())[1:]
+    shuffled: ToyState = position.with_hidden(state, deck=fact.cards, stated={"deck": left} if left else {})
+    return shuffled
+
+
 def _card_taken(state: ToyState, fact: CardTaken) -> ToyState:
     hands = state.hands
     if fact.player is not None:
@@ -285,7 +329,7 @@ EVOLVERS: dict[type[Fact], Callable[[ToyState, Any], ToyState]] = {
     GameBegun: lambda s, x: change(s, charter=x.charter, coins=dict.fromkeys(PLAYERS, 0)),
     PositionStated: lambda s, x: change(x.position, docket=s.docket, hidden=s.hidden),
     HiddenStated: lambda s, x: change(s, hidden=x.hidden),
-    DeckShuffled: lambda s, x: position.with_hidden(s, deck=x.cards),
+    DeckShuffled: _deck_shuffled,
     RoundBegun: lambda s, x: change(s, round=x.round),
     CardLookedAt: lambda s, x: position.with_hidden(s, looked={**s.hidden.looked, x.player: x.card}),
     CoinsChanged: lambda s, x: change(s, coins={**s.coins, x.player: s.coins[x.player] + x.by}),
@@ -305,7 +349,12 @@ class ToyTable(Table[ToyState]):
         sealed=("TOY-SEALED",),
         whole=("TOY-WHOLE",),
         seeds=("TOY-SEED",),
+        created=("TOY-BEGIN-1",),
+        gathered=("TOY-BEGIN-1",),
     )
+    statable: Any = CoinsChanged | CardTaken
+    position_stated = PositionStated
+    hidden_stated = HiddenStated
 
     @property
     def procedures(self) -> dict[str, type[Procedure]]:
@@ -317,28 +366,12 @@ class ToyTable(Table[ToyState]):
     def game(self, state: ToyState) -> Game[ToyState]:
         return Game(self, state)
 
-    def restated(self, state: ToyState, position: ToyState, reason: str) -> tuple[Fact, ...]:
-        bare = msgspec.structs.replace(RULES.public(position), docket=Docket())
-        known = dict.fromkeys((*position.hidden.former, *state.seeds))
-        former = tuple(seed for seed in known if seed not in ("", position.hidden.seed))
-        hidden = msgspec.structs.replace(RULES.hidden(position), former=former)
-        return PositionStated(position=bare, reason=reason), HiddenStated(hidden=hidden)
+    def root(self, command: Begin) -> Procedure:
+        return Rounds(first=command.decks.get("deck", ()))
 
-    def redraw(self, game: Game[ToyState], seed: str) -> None:
-        if seed in game.state.seeds:
-            raise Refusal("seed-missing")
-        game.seal_seed(seed)
-        game.emit(DeckShuffled(cards=chance.shuffled(seed, "deck", tuple(sorted(game.state.hidden.deck)))), "TOY-SEED")
-
-    def must_redraw(self, state: ToyState, position: ToyState, opened: frozenset[str]) -> bool:
-        return position.hidden.seed in opened
-
-    def stated_fact(self, raw: dict[str, Any]) -> Fact:
-        try:
-            fact: Fact = msgspec.convert(raw, STATABLE)
-        except msgspec.ValidationError as error:
-            raise Refusal("not-a-fact", unknown=True, problem=str(error)) from error
-        return msgspec.structs.replace(fact, rules=("arbiter",))
+    def shuffle_again(self, game: Game[ToyState], seed: str) -> None:
+        cards = chance.shuffled(seed, "deck/redrawn", tuple(sorted(game.state.hidden.deck)))
+        game.emit(DeckShuffled(cards=cards), "TOY-SEED")
 
     def why_absent(self, game: Game[ToyState], fact: Any) -> str:
         return "" if fact.player in (*PLAYERS, None) else f"there is no player {fact.player}"
@@ -353,7 +386,7 @@ class ToyTable(Table[ToyState]):
     def follows(self, game: Game[ToyState]) -> tuple[Procedure, ...]:
         return ()
 
-    def footprint(self, state: ToyState, answer: Answer, *, unseen: bool = False) -> Footprint:
+    def rests_on(self, state: ToyState, answer: Answer, *, unseen: bool) -> Footprint:
         """A bid rests on what it may be; whether to keep a card, on the card."""
         for decision in open_decisions(self, state, replaceable=True):
             if (decision.player, decision.kind) == (answer.player, answer.kind):
@@ -379,9 +412,8 @@ class ToyRules(BoardGame[ToyState]):
     state_type: type = ToyState
     hidden_type: type = ToyHidden
     beginnings = (Begin, Gather)
-
-    def blank(self) -> ToyState:
-        return ToyState()
+    game_created = GameBegun
+    gathering_began = TableGathered
 
     def rules_of(self, state: ToyState) -> ToyTable:
         return RULESET
@@ -394,38 +426,16 @@ class ToyRules(BoardGame[ToyState]):
             raise RuntimeError("a mistake in the rules")
         return super().decide(state, command, past, at)
 
-    def begin(self, state: ToyState, command: Begin | Gather) -> Ruling[ToyState]:
-        if state.charter.seats or (isinstance(command, Gather) and state.docket.joint is not None):
-            raise Refusal("begun-already")
-        if sorted(command.seats.values()) != list(PLAYERS):
-            raise Refusal("wrong-players", ("TOY-BEGIN-1",), players=sorted(command.seats.values()))
-        charter = ToyCharter("toy", command.seats, command.rounds, self.version)
-        game: Game[ToyState] = RULESET.game(state)
-        if isinstance(command, Gather):
-            game.emit(TableGathered(charter=charter), "TOY-BEGIN-1")
-            game.emit(SharesWanted(seats=tuple(sorted(command.seats))), "TOY-SEED")
-            game.seal_seed(command.seed)
-            return Ruling(tuple(game.facts), game.state)
-        charter = msgspec.structs.replace(charter, arbitration=command.arbitration, shared_seed=command.shared)
-        game.emit(GameBegun(charter=charter), "TOY-BEGIN-1")
-        game.seal_seed(command.seed)
-        cards = CARDS * (command.rounds // len(CARDS) + 1)
-        game.emit(DeckShuffled(cards=chance.shuffled(command.seed, "deck", cards)), "TOY-BEGIN-3")
-        return begin(game, Rounds())
+    def check_charter(self, charter: ToyCharter) -> None:
+        if sorted(charter.seats.values()) != list(PLAYERS):
+            raise Refusal("wrong-players", ("TOY-BEGIN-1",), players=sorted(charter.seats.values()))
 
     def gathered(self, past: Past) -> Begin:
         charter = next(fact.charter for fact in past.facts(1) if isinstance(fact, TableGathered))
-        return Begin(seats=charter.seats, seed="", rounds=charter.rounds)
+        return Begin(seats=charter.seats, rounds=charter.rounds)
 
     def evolve(self, state: ToyState, fact: Any) -> ToyState:
         return EVOLVERS[type(fact)](state, fact)
-
-    def public(self, state: ToyState) -> ToyState:
-        public: ToyState = position.redacted(state)
-        return public
-
-    def hidden(self, state: ToyState) -> ToyHidden:
-        return state.hidden
 
 
 RULES = ToyRules()

@@ -20,6 +20,7 @@ from domain.kernel.arbiter import (
     AppealLimits,
     ArbitersRuleset,
     FileAppeal,
+    Footprint,
     Past,
     ReadSecrets,
     RuleOnAppeal,
@@ -32,14 +33,27 @@ from domain.kernel.arbiter import (
 )
 from domain.kernel.arbiter import Correct as Correct
 from domain.kernel.arbiter import Rewind as Rewind
+from domain.kernel.chance import commitment
 from domain.kernel.commands import Command, PassDeadline, SetDue, StateDraws
 from domain.kernel.decision import Answer, Decision
-from domain.kernel.docket import Docket, Doubt, DueSet, InDoubt
-from domain.kernel.facts import Answered, AnswerSealed, AnswerTaken, Fact
+from domain.kernel.docket import Docket, Doubt, DueSet, Forked, GameNamed, InDoubt, SharesWanted
+from domain.kernel.facts import Answered, AnswerSealed, AnswerTaken, Fact, SeedCommitted
 from domain.kernel.joint import CloseShares, CommitShare, OpenShare, joint_seed, take_share
+from domain.kernel.position import redacted
+from domain.kernel.procedure import Procedure
 from domain.kernel.refusal import Refusal
 from domain.kernel.rewinding import correct, offer, rewind
-from domain.kernel.ruleset import Ruling, State, miss_deadline, open_decisions, rule_on, state_draws
+from domain.kernel.ruleset import (
+    Game,
+    Ruling,
+    State,
+    begin,
+    miss_deadline,
+    open_decisions,
+    resume,
+    rule_on,
+    state_draws,
+)
 from domain.kernel.shared import OpenSharedSeed, SharedSeed, Stage, open_shared_seed
 
 ACTS = (Rewind, Correct, FileAppeal, RuleOnAppeal, Amend, ReadSecrets, AcceptLoss)
@@ -56,6 +70,9 @@ _INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[
 
 MOST_STATED = 1_000
 """How many shuffles may be stated ahead: whole games from outside state some dozen."""
+
+
+_encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Agreed(Protocol):
@@ -81,6 +98,8 @@ class Position(State, Protocol):
     @property
     def charter(self) -> Any: ...
     @property
+    def hidden(self) -> Any: ...
+    @property
     def seeds(self) -> tuple[str, ...]: ...
     @property
     def shared_stage(self) -> Stage | None: ...
@@ -97,7 +116,31 @@ class Held(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Table(ArbitersRuleset[P], Protocol[P]):
-    """The rules that one table plays by. A game that tells nothing apart leaves a table to stand still as a whole."""
+    """The rules that one table plays by. A game that tells nothing apart leaves a table to stand still as a whole.
+
+    ``statable`` is the union of facts that an arbiter may state. Two types of facts are the game's own: that a position
+    was stated (``position``, ``reason``), and its hidden part (``hidden``).
+    """
+
+    statable: Any
+    position_stated: Any
+    hidden_stated: Any
+
+    def root(self, command: Any) -> Procedure:
+        """The procedure that a whole game is, for the command that begins it."""
+        ...
+
+    def rests_on(self, state: P, answer: Answer, *, unseen: bool) -> Footprint:
+        """The footprint of an answer; see :meth:`footprint`."""
+        ...
+
+    def view(self, state: P, player: str) -> Any:
+        """All that a player can see."""
+        return redacted(state)
+
+    def shuffle_again(self, game: Game[P], seed: str) -> None:
+        """Put what is still to be drawn in another order; what is drawn or discarded stays."""
+        return
 
     def cited(self, refusal: Refusal) -> Refusal:
         """The refusal, with the rules of the book that this table plays."""
@@ -127,6 +170,55 @@ class Table(ArbitersRuleset[P], Protocol[P]):
         """What an appeal leaves in doubt after one more entry."""
         return doubt
 
+    # What the acts of an arbiter need, the same in all games
+
+    def restated(self, state: P, position: Any, reason: str) -> tuple[Fact, ...]:
+        """The position, without the docket, which stays as it is; no seed that was drawn from is forgotten."""
+        seed = position.hidden.seed
+        former = tuple(one for one in dict.fromkeys((*position.hidden.former, *state.seeds)) if one not in ("", seed))
+        bare = msgspec.structs.replace(redacted(position), docket=Docket())
+        hidden = msgspec.structs.replace(position.hidden, former=former)
+        facts = (self.position_stated(position=bare, reason=reason), self.hidden_stated(hidden=hidden))
+        if seed == state.seeds[-1]:
+            return facts
+        return (*facts, SeedCommitted(commitment=commitment(seed), rules=self.citations.seeds))
+
+    def redraw(self, game: Game[P], seed: str) -> None:
+        """New seed, new commitment, and what is still to be drawn is shuffled again.
+
+        With imposed chance there is nothing to shuffle here: draws are stated from now on.
+        """
+        if game.state.charter.chance == "imposed":
+            return
+        if not is_seed(seed) or seed in game.state.seeds:
+            raise Refusal("seed-missing", self.citations.seeds)
+        game.seal_seed(seed)
+        self.shuffle_again(game, seed)
+
+    def must_redraw(self, state: P, position: Any, opened: frozenset[str]) -> bool:
+        """Also where a table has ended once, and the seed it shares may be opened at any moment."""
+        seed, shared = position.hidden.seed, position.charter.shared_seed
+        if shared is not None and (state.is_over or state.docket.shared) and commitment(seed) == shared.commitment:
+            return True
+        return seed in opened and position.charter.chance != "imposed"
+
+    def stated_fact(self, raw: dict[str, Any]) -> Fact:
+        """A fact that an arbiter states. Raises Refusal for what is not one."""
+        try:
+            fact: Fact = msgspec.convert(raw, self.statable)
+        except msgspec.ValidationError as error:
+            raise Refusal("not-a-fact", unknown=True, problem=str(error)) from error
+        return msgspec.structs.replace(fact, rules=(*fact.rules, "arbiter"))
+
+    def footprint(self, state: P, answer: Answer, *, unseen: bool = False) -> Footprint:
+        """What an answer rests on, and all that its player can see where the charter keeps answers only by that."""
+        found = self.rests_on(state, answer, unseen=unseen)
+        if state.charter.arbitration.kept_when == "view":
+            document: Any = state
+            bare = msgspec.structs.replace(document, docket=Docket(), question=0)
+            found = Footprint(found.options, {**found.reads, "view": _encode(self.view(bare, answer.player))})
+        return found
+
 
 class BoardGame(Protocol[P]):
     """A game. Every method is pure: no clock, no chance, no change of its arguments.
@@ -147,13 +239,18 @@ class BoardGame(Protocol[P]):
     hidden_type: type
     """The hidden part of the position, a frozen msgspec Struct."""
     beginnings: tuple[type[Command], ...]
-    """The commands that begin a game."""
+    """The commands that begin a game: at once, and, where a game has it, when its seats have made the seed."""
+    game_created: Any
+    """The fact that a game was created, with its ``charter``."""
+    gathering_began: Any
+    """The fact that seats make a seed for a ``charter``; ``deal``: players will be dealt by it."""
 
     # What a game says
 
     def blank(self) -> P:
         """The state before the first entry."""
-        ...
+        state: P = self.state_type()
+        return state
 
     def evolve(self, state: P, fact: Any) -> P:
         """The state after one fact."""
@@ -161,11 +258,12 @@ class BoardGame(Protocol[P]):
 
     def public(self, state: P) -> P:
         """The position with everything hidden blanked."""
-        ...
+        public: P = redacted(state)
+        return public
 
     def hidden(self, state: P) -> Any:
         """The hidden part: seed, orders of decks, sealed answers."""
-        ...
+        return state.hidden
 
     def rules_of(self, state: P) -> Table[P]:
         """The rules that a position is played by, once it has begun."""
@@ -175,9 +273,13 @@ class BoardGame(Protocol[P]):
         """The rules of the game that one of the ``beginnings`` begins."""
         ...
 
-    def begin(self, state: P, command: Any) -> Ruling[P]:
-        """Rule on one of the ``beginnings``. Raises Refusal."""
+    def check_charter(self, charter: Any) -> None:
+        """Raise a refusal for a charter that no game can be played by."""
         ...
+
+    def dealt(self, command: Any) -> Any:
+        """The charter of the command that begins a game, with players dealt to its seats by chance."""
+        return command.charter
 
     def gathered(self, past: Past) -> Any:
         """The command, still without its seed, that begins the game for which seats make the seed together."""
@@ -190,10 +292,6 @@ class BoardGame(Protocol[P]):
     def players(self, state: P) -> tuple[str, ...]:
         """Who plays, sorted."""
         return tuple(sorted(set(state.charter.seats.values())))
-
-    def stated_ahead(self, state: P) -> int:
-        """How many draws of imposed chance have been stated and not been made."""
-        return 0
 
     # What is the same in all of them
 
@@ -239,7 +337,8 @@ class BoardGame(Protocol[P]):
 
     def _decide(self, state: P, command: Any, past: Past | None, at: str) -> Ruling[P]:
         if isinstance(command, self.beginnings):
-            return self.begin(state, command)
+            start, *_ = self.beginnings
+            return self._start(state, command) if isinstance(command, start) else self._gather(state, command)
         if isinstance(command, SHARES):
             assert past is not None, "what was agreed on is looked up in the record"
             return self._share(state, command, past)
@@ -257,7 +356,7 @@ class BoardGame(Protocol[P]):
         if isinstance(command, StateDraws):
             if state.charter.chance != "imposed":
                 raise Refusal("draws-are-not-stated-here", rules.citations.seeds)
-            if self.stated_ahead(state) >= MOST_STATED:
+            if sum(map(len, state.hidden.stated.values())) >= MOST_STATED:
                 raise Refusal("too-many-draws", rules.citations.seeds, most=MOST_STATED)
             return state_draws(rules, state, command.deck, command.cards)
         if isinstance(command, OpenSharedSeed):
@@ -282,6 +381,56 @@ class BoardGame(Protocol[P]):
             raise Refusal("not-an-instant", unknown=True, due=command.due)
         game = rules.game(state)
         game.emit(DueSet(question=command.question, due=command.due), *rules.citations.missed)
+        return Ruling(tuple(game.facts), game.state)
+
+    # How a game begins
+
+    def _start(self, state: P, command: Any) -> Ruling[P]:
+        if state.charter.edition:
+            raise Refusal("already-started")
+        self.check_charter(command.charter)
+        rules = self.rules_for(command)
+        game = rules.game(state)
+        chance = command.charter.chance
+        if chance != "imposed" and not is_seed(command.seed):
+            raise rules.cited(Refusal("seed-missing", rules.citations.seeds))
+        _check_shared(command, rules.citations.seeds)
+        charter = self.dealt(command) if command.deal else command.charter
+        charter = msgspec.structs.replace(charter, engine=self.engine_for(charter))
+        game.emit(self.game_created(charter=charter), *rules.citations.created)
+        if command.game:
+            game.emit(GameNamed(game=command.game))
+        if command.origin is not None:
+            game.emit(Forked(origin=command.origin))
+        if command.seed and chance != "imposed":
+            game.seal_seed(command.seed)
+        if command.position is None:
+            return begin(game, rules.root(command))
+        position = msgspec.structs.replace(redacted(command.position), charter=charter)
+        game.emit(rules.position_stated(position=position, reason=command.reason))
+        if command.hidden is not None:
+            hidden = msgspec.structs.replace(command.hidden, seed=game.state.hidden.seed)
+            game.emit(rules.hidden_stated(hidden=hidden))
+        ruling = resume(rules, game.state)
+        return Ruling((*game.facts, *ruling.facts), ruling.state)
+
+    def _gather(self, state: P, command: Any) -> Ruling[P]:
+        """Agree on a game and on the server's part of its seed; the seats add theirs before it begins."""
+        if state.charter.edition or state.docket.joint is not None:
+            raise Refusal("already-started")
+        charter = command.charter
+        self.check_charter(charter)
+        rules = self.rules_for(command)
+        game = rules.game(state)
+        if charter.shared_seed is not None:
+            raise Refusal("shared-seed-alone", rules.citations.seeds)
+        if charter.chance == "imposed" or not is_seed(command.seed):
+            raise rules.cited(Refusal("seed-missing", rules.citations.seeds))
+        game.emit(self.gathering_began(charter=charter, deal=command.deal), *rules.citations.gathered)
+        if command.game:
+            game.emit(GameNamed(game=command.game))
+        game.emit(SharesWanted(seats=tuple(sorted(charter.seats))), *rules.citations.seeds)
+        game.seal_seed(command.seed)
         return Ruling(tuple(game.facts), game.state)
 
     # Appeals
@@ -351,7 +500,7 @@ class BoardGame(Protocol[P]):
         if joint is None or not joint.done:
             return Ruling(tuple(game.facts), game.state)
         seed = joint_seed(game.state.seeds[-1], joint.shares)
-        begun = self.begin(game.state, msgspec.structs.replace(start, seed=seed))
+        begun = self._start(game.state, msgspec.structs.replace(start, seed=seed))
         return Ruling((*game.facts, *begun.facts), begun.state)
 
     def shared_seed(self, state: P) -> tuple[SharedSeed, Stage] | None:
@@ -424,6 +573,17 @@ def answer_of(facts: tuple[Fact, ...]) -> Answer | None:
 def is_seed(seed: str) -> bool:
     """Whether this is 32 bytes in hexadecimal."""
     return len(seed) == 64 and all(letter in "0123456789abcdef" for letter in seed)
+
+
+def _check_shared(command: Any, cited: tuple[str, ...]) -> None:
+    """A seed that is shared is the one that was committed to, and nobody chose it or the decks."""
+    shared = command.charter.shared_seed
+    if shared is None:
+        return
+    if command.charter.chance != "seeded" or command.decks or command.position is not None:
+        raise Refusal("shared-seed-alone", cited)
+    if commitment(command.seed) != shared.commitment:
+        raise Refusal("shared-seed-differs", cited, shared=shared.id)
 
 
 def _refuse_held(held: tuple[Held, ...]) -> None:

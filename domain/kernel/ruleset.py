@@ -74,6 +74,8 @@ class Citations(msgspec.Struct, frozen=True):
     sealed: tuple[str, ...]
     whole: tuple[str, ...]
     seeds: tuple[str, ...]
+    created: tuple[str, ...]
+    gathered: tuple[str, ...]
 
 
 class Ruleset(Protocol[S]):

@@ -11,9 +11,10 @@ from domain.kernel.agreed import Arbitration
 from domain.kernel.arbiter import Amend, Correct, FileAppeal, ReadSecrets, Rewind, RuleOnAppeal
 from domain.kernel.chance import commitment
 from domain.kernel.commands import PassDeadline, SetDue, StateDraws
-from domain.kernel.docket import AnswerOffered, SecretsReadOpened
+from domain.kernel.docket import AnswerOffered, Origin, SecretsReadOpened
 from domain.kernel.facts import Fact, SeedOpened
 from domain.kernel.joint import CloseShares, CommitShare, OpenShare, joint_seed, share_commitment
+from domain.kernel.refusal import Refusal
 from domain.kernel.shared import OpenSharedSeed, SharedSeed
 from events import codec
 from events.chain import digest
@@ -263,3 +264,45 @@ def test_a_game_stays_with_its_engine_until_it_is_amended(real_store: Store) -> 
     played.store.submit(GAME, submission(Amend(engine="toy/2", reason="r", **ACT), seat=None, cause="arbiter", at=AT))
     assert adjudicate(played.store, newer, GAME).ruled == 2  # the act first, then the letter that waited for it
     assert toy.RULES.pinned(played.store.line(GAME, newer).state) == "toy/2"
+
+
+def test_imposed_draws_are_stated_as_they_fall_and_nobody_sees_them_before(real_store: Store) -> None:  # noqa: F811
+    played = Played(real_store, toy.Begin(seats=SEATS, rounds=3, chance="imposed", decks={"deck": ("card-07",)}))
+    played.bid(red=1, green=2, blue=3)
+    kept = toy.Keep(by="blue", keep=True)
+    assert played.say(kept) == "draw-not-stated"
+    assert played.say(StateDraws(deck="deck", cards=("card-02", "card-05")), "system") == ""
+    shown = codec.entry(played.store.entry(GAME, played.store.version(GAME)))  # type: ignore[arg-type]  # just made
+    assert b"card-02" not in bytes(shown.command) + b"".join(map(bytes, shown.facts))
+    assert played.say(kept) == ""
+    assert played.state.hands == {"blue": ("card-07",)} and played.state.hidden.looked["green"] == "card-02"
+    played.end()
+    assert not any(isinstance(fact, SeedOpened) for fact in played.facts())
+    played.verified()
+
+
+def test_a_fork_says_whose_it_is_and_goes_on_from_there(real_store: Store) -> None:  # noqa: F811
+    first = Played(real_store, begin())
+    first.bid(red=1, green=2, blue=3)
+    there, origin = first.state, Origin(game="toy-0", version=4, digest="ab" * 32, purpose="What if?")
+    real_store.client.flushall()
+    fork = Played(real_store, begin(position=there, hidden=there.hidden, reason="a fork", origin=origin, game=GAME))
+    assert fork.state.docket.origin == origin and not there.docket.origin
+    assert (fork.state.round, fork.state.coins) == (there.round, there.coins)
+    assert [(one.player, one.kind) for one in toy.owed(fork.state)] == [("blue", "keep")]
+    fork.end()
+    fork.verified()
+
+
+def test_nobody_chooses_what_a_shared_seed_deals() -> None:
+    cup = SharedSeed("cup", commitment(SEED))
+    for wrong, code in (
+        (begin(shared=SharedSeed("cup", commitment("77" * 32))), "shared-seed-differs"),
+        (begin(shared=cup, decks={"deck": ("card-01",)}), "shared-seed-alone"),
+        (begin(shared=cup, chance="stated"), "shared-seed-alone"),
+        (toy.Begin(seats=SEATS, seed="a guess"), "seed-missing"),
+        (toy.Begin(seats={"seat-1": "red"}, seed=SEED), "wrong-players"),
+    ):
+        with pytest.raises(Refusal) as caught:
+            toy.RULES.decide(toy.RULES.blank(), wrong)
+        assert caught.value.code == code

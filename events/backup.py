@@ -35,7 +35,13 @@ from events.chain import Chain
 from events.connecting import translated
 from events.envelope import Stored, Submission, number_of, stream_id, utc_now
 from events.errors import GameExists, RecordDamaged, RecordError
-from events.keys import SHARED, game_key, is_game_id
+from events.keys import (
+    game_key,
+    game_part,
+    is_game_id,
+    shared_written,
+    written_shared,
+)
 from events.losses import Head
 from events.notes import NoteInvalid, Signer, Verifier, is_name
 from events.staging import Staged, put_shared
@@ -183,17 +189,17 @@ def _frames(store: Store, files: Iterable[File], signer: str) -> Iterator[Frame]
         if "game" in parts:
             yield from _game(store, game, sorted(parts))
     for key in _shared_keys(store):
-        yield from (Shared(key, kind, rows) for kind, rows in _whole(store, [key]))
+        yield from (Shared(written_shared(key), kind, rows) for kind, rows in _whole(store, [key]))
 
 
 @translated
 def _parts(store: Store) -> dict[str, set[str]]:
     """The keys of all games."""
     found: dict[str, set[str]] = defaultdict(set)
-    for key in store.client.scan_iter(match="rookery:{*}:*", count=1000):
-        game, _, what = key.decode(errors="replace").removeprefix("rookery:{").partition("}:")
-        if is_game_id(game) and _goes_along(what):  # whatever else somebody has put there is none of ours
-            found[game].add(what)
+    for key in store.client.scan_iter(match="rookery:{P??}:*:*", count=1000):
+        part = game_part(key.decode(errors="replace"))
+        if part is not None and _goes_along(part[1]):  # whatever else somebody has put there is none of ours
+            found[part[0]].add(part[1])
     return found
 
 
@@ -204,7 +210,8 @@ def _goes_along(what: str) -> bool:
 
 @translated
 def _shared_keys(store: Store) -> list[str]:
-    return sorted(key.decode() for key in store.client.scan_iter(match=f"{SHARED}*", count=1000))
+    found = (key.decode(errors="replace") for key in store.client.scan_iter(match="rookery:{SHARED}:*", count=1000))
+    return sorted(key for key in found if shared_written(written_shared(key)) == key)
 
 
 @translated
@@ -454,7 +461,7 @@ class Contents:
                 self.games[frame.game] = frame
                 self._now = None
             case Shared() | End():
-                if isinstance(frame, Shared) and not frame.key.startswith(SHARED):
+                if isinstance(frame, Shared) and not frame.key.startswith("rookery:shared"):
                     raise BackupDamaged("something comes that is neither a game nor a shared seed")
                 if self._now is not None:
                     raise BackupDamaged(f"game {self._now} breaks off")
@@ -546,4 +553,6 @@ class Restore:
 
     def _shared(self, frame: Shared) -> None:
         """Shared seeds are as they were; what is here already stays."""
-        put_shared(self.store, frame.key, frame.kind, frame.rows)
+        key = shared_written(frame.key)
+        if key is not None:
+            put_shared(self.store, key, frame.kind, frame.rows)

@@ -1,7 +1,7 @@
 """Games that lost something which was acknowledged: how they are found, held, and gone on with.
 
-rookery:lost                   hash: game to what it lost, of every game that is held; missing ones, too
-rookery:{<game>}:game  lost    the same, beside the game: nobody is given its lease, and nothing is added to it
+rookery:{P<nn>}:lost                 hash: game to what it lost, of every game that is held; missing ones, too
+rookery:{P<nn>}:<game>:game  lost    the same, beside the game: nobody is given its lease, and nothing is added to it
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 from events.connecting import of_kind, translated
 from events.envelope import Receipt, Submission, encode, number_of, stream_id, utc_now
 from events.errors import RecordError
-from events.keys import LOST, UNRULED, game_key
+from events.keys import LOST, UNRULED, game_key, list_key, list_keys
 from events.store import DESCRIPTION, Store
 
 AT_ONCE = 100
@@ -139,7 +139,7 @@ def hold(store: Store, loss: Loss) -> Loss:
         what = tuple(dict.fromkeys((*before.what, *loss.what)))
         acknowledged = larger(before.acknowledged, loss.acknowledged)
         loss = msgspec.structs.replace(before, what=what, acknowledged=acknowledged)
-    store.client.hset(LOST, loss.game, encode(loss))
+    store.client.hset(list_key(LOST, loss.game), loss.game, encode(loss))
     store.mark_lost(loss.game, encode(loss))
     return loss
 
@@ -147,7 +147,10 @@ def hold(store: Store, loss: Loss) -> Loss:
 @translated
 def held(store: Store) -> dict[str, Loss]:
     """Every game that is held, and why."""
-    found = store.client.hgetall(LOST)
+    with store.client.pipeline(transaction=False) as asked:
+        for key in list_keys(LOST):
+            asked.hgetall(key)
+        found = {game: raw for part in asked.execute() for game, raw in part.items()}
     return {
         game.decode(errors="replace"): _read(game.decode(errors="replace"), raw)
         for game, raw in sorted(found.items(), key=lambda pair: bytes(pair[0]))
@@ -157,7 +160,7 @@ def held(store: Store) -> dict[str, Loss]:
 @translated
 def held_one(store: Store, game: str) -> Loss | None:
     """Why one game is held, None if it is not: also one that only says so itself, since a list can be damaged."""
-    raw = store.client.hget(LOST, game)
+    raw = store.client.hget(list_key(LOST, game), game)
     if raw is None:
         with of_kind(DESCRIPTION):
             raw = store.client.hget(game_key(game, "game"), "lost")
@@ -177,7 +180,7 @@ def _read(game: str, raw: bytes) -> Loss:
 def accept(store: Store, loss: Loss, said: Submission | None) -> Receipt | None:
     """Let a held game go on from what is left; ``said`` goes into its inbox in the same step, if there still is one."""
     receipt = None if said is None else store.accept_loss(loss.game, said)
-    store.client.hdel(LOST, loss.game)
+    store.client.hdel(list_key(LOST, loss.game), loss.game)
     return receipt
 
 
@@ -206,8 +209,8 @@ def release_whole(store: Store) -> tuple[str, ...]:
     for game, loss in held(store).items():
         if loss.what and not compare(store, {game: loss.acknowledged}):
             store.client.hdel(game_key(game, "game"), "lost")
-            store.client.hdel(LOST, game)
-            store.client.sadd(UNRULED, game)
+            store.client.hdel(list_key(LOST, game), game)
+            store.client.sadd(list_key(UNRULED, game), game)
             whole.append(game)
     return tuple(whole)
 

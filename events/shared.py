@@ -1,9 +1,12 @@
 """Shared seeds: which there are, and which tables draw from each. Keys lie beside the games, on the durable server.
 
-    rookery:shared                  set of all ids
-    rookery:shared:unopened         set of those that somebody still has to see to
-    rookery:shared:{<id>}           hash: seed, commitment, created, key, rules, closed, opening, opened (times)
-    rookery:shared:{<id>}:tables    hash: game to the first submission of its inbox
+    rookery:{SHARED}:seeds               set of all ids
+    rookery:{SHARED}:unopened            set of those that somebody still has to see to
+    rookery:{SHARED}:seed:<id>           hash: seed, commitment, created, key, rules, closed, opening, opened (times)
+    rookery:{SHARED}:seed:<id>:tables    hash: game to the first submission of its inbox
+
+They are in a partition of their own, so no script changes a seed and a game at once. The order of the steps stands in
+for that, and each of them may be done twice.
 
 A table is written down here, with all that it takes to create it, before its game is created. So no game draws from a
 seed without being listed, and what a crash left half done is finished by whoever looks next.

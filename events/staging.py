@@ -14,7 +14,7 @@ from events import codec, scripts
 from events.connecting import translated
 from events.envelope import Stored, Submission, stream_id
 from events.errors import GameExists, StoreRefuses
-from events.keys import GAMES, UNRULED, check_game_id, game_key, key_field
+from events.keys import GAMES, UNRULED, check_game_id, game_key, key_field, list_key
 from events.limits import PAGE_BYTES
 from events.store import Kept, Store, noted_of
 
@@ -47,14 +47,14 @@ class Staged:
     def finish(self, parts: Sequence[str]) -> None:
         """Make a game of the staged parts, the first of them its hash, in one step. Raises :class:`GameExists`."""
         client = self.store.client
-        client.sadd(GAMES, self.game)
+        client.sadd(list_key(GAMES, self.game), self.game)
         names = [*(game_key(self.game, part) for part in parts), *(self.key(part) for part in parts)]
         answer = client.register_script(scripts.IMPORT)(keys=names, args=[])
         if answer[0] == b"exists":
             raise GameExists(self.game)
         if answer[0] == b"gone":
             raise StoreRefuses("what was staged of the game is gone")
-        client.sadd(UNRULED, self.game)
+        client.sadd(list_key(UNRULED, self.game), self.game)
 
 
 @translated

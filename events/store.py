@@ -1,6 +1,6 @@
 """The store: inbox and ledger of every game as Redis Streams, with what lies around them.
 
-Keys of one game share a hash slot: ``rookery:{<game>}:…``
+Games lie in 64 partitions (docs/layout.md); keys of one partition share a hash slot: ``rookery:{P<nn>}:<game>:…``
 
     game      hash: rules, version, created, pepper, cursor (inbox number ruled on), fence, parked, lost (what of it is
               missing), bytes (how many lie in inbox and ledger, once somebody has asked), most (how many may, where
@@ -15,8 +15,8 @@ Keys of one game share a hash slot: ``rookery:{<game>}:…``
     sent:<seat>  list of what a sender sent lately, the newest first: "<inbox number> <seconds>"; for quotas only
     staged:…  parts of a game that is being imported, expire
 
-Outside of games: ``rookery:games``, ``rookery:unruled`` and ``rookery:parked``, sets of ids. Works on one server and on
-a cluster.
+Outside of games, in each partition: ``rookery:{P<nn>}:games``, ``…:unruled`` and ``…:parked``, sets of ids. Works on
+one server and on a cluster.
 """
 
 from __future__ import annotations
@@ -57,7 +57,19 @@ from events.errors import (
     reading,
 )
 from events.health import Health
-from events.keys import GAMES, LOST, PARKED, UNRULED, check_game_id, field_under, game_key, is_game_id, key_field
+from events.keys import (
+    GAMES,
+    LOST,
+    PARKED,
+    UNRULED,
+    check_game_id,
+    field_under,
+    game_key,
+    is_game_id,
+    key_field,
+    list_key,
+    list_keys,
+)
 from events.limits import MOST_KEY_LETTERS, PAGE_BYTES, UNBOUND, Allowance, most_bytes
 from events.ruling import Judge, Line
 from events.upcasters import VERSION
@@ -258,7 +270,7 @@ class Store:
         fields = {"rules": rules, "version": version, "pepper": (pepper or os.urandom(32)).hex()}
         if most:
             fields["most"] = str(most)
-        self.client.sadd(GAMES, game)
+        self.client.sadd(list_key(GAMES, game), game)
         flat = [item for pair in fields.items() for item in pair]
         answer = self._create(
             keys=self._keys(game, "game", "inbox", "keys"),
@@ -266,12 +278,12 @@ class Store:
         )
         if answer[0] == b"exists":
             raise GameExists(game)
-        self.client.sadd(UNRULED, game)
+        self.client.sadd(list_key(UNRULED, game), game)
         return self._receipt(game, opening, answer)
 
     def _refuse_held(self, game: str) -> None:
         """Under the id of a game that is lost no other begins: it may still be put back."""
-        if self.client.hexists(LOST, game):
+        if self.client.hexists(list_key(LOST, game), game):
             raise GameHeld(game)
 
     @translated
@@ -281,7 +293,10 @@ class Store:
 
     def _listed(self, what: str) -> list[str]:
         """The games of a list, sorted; what is no id in it stops nobody."""
-        names = {name.decode(errors="replace") for name in self.client.smembers(what)}
+        with self.client.pipeline(transaction=False) as asked:
+            for key in list_keys(what):
+                asked.smembers(key)
+            names = {name.decode(errors="replace") for part in asked.execute() for name in part}
         return sorted(filter(is_game_id, names))
 
     @translated
@@ -352,7 +367,7 @@ class Store:
                 raise ServerFull
             case b"unruled" | b"often" | b"game-full":
                 raise OverQuota(answer[0].decode(), int(answer[1]), int(answer[2]))
-        self.client.sadd(UNRULED, game)
+        self.client.sadd(list_key(UNRULED, game), game)
         return self._receipt(game, submission, answer)
 
     def _checked(self, submission: Submission) -> Submission:
@@ -654,7 +669,7 @@ class Store:
         answer = self._park(keys=[game_key(lease.game, "game")], args=[lease.token, encode(parked)])
         if answer[0] == b"fenced":
             raise LeaseLost(lease.game, lease.token, answer[1])
-        self.client.sadd(PARKED, lease.game)
+        self.client.sadd(list_key(PARKED, lease.game), lease.game)
 
     def stop(self, game: str, damage: RecordDamaged) -> bool:
         """Park a game whose record is damaged, without its lease; False when it was parked, or there is no such game.
@@ -666,10 +681,10 @@ class Store:
         try:
             answer = self._stop(keys=[game_key(game, "game")], args=[encode(parked)])
             if answer[0] == b"done":
-                self.client.sadd(PARKED, game)
+                self.client.sadd(list_key(PARKED, game), game)
         except redis.exceptions.RedisError as error:
             # Where the description itself is of another kind, the list of those that stand still is all there is.
-            return "WRONGTYPE" in str(error) and bool(self.client.sadd(PARKED, game))
+            return "WRONGTYPE" in str(error) and bool(self.client.sadd(list_key(PARKED, game), game))
         if answer[0] == b"done":
             _log.error("game %s is parked, its record is damaged: %s", game, damage.place)
         return bool(answer[0] == b"done")
@@ -686,8 +701,8 @@ class Store:
             self.cursor(game)
             self.check(game)
         was_parked = bool(self._unpark(keys=[game_key(game, "game")], args=[SUSPICIOUS]))
-        self.client.srem(PARKED, game)
-        self.client.sadd(UNRULED, game)
+        self.client.srem(list_key(PARKED, game), game)
+        self.client.sadd(list_key(UNRULED, game), game)
         return was_parked
 
     @translated
@@ -746,7 +761,7 @@ class Store:
         )
         if answer[0] == b"not-held":
             raise KeyError(game)
-        self.client.sadd(UNRULED, game)
+        self.client.sadd(list_key(UNRULED, game), game)
         return self._receipt(game, said, answer)
 
     # Engines
@@ -795,10 +810,10 @@ class Store:
 
         Taken off first and looked at afterwards: a submission in between puts it on the list again.
         """
-        self.client.srem(UNRULED, game)
+        self.client.srem(list_key(UNRULED, game), game)
         if self._is_idle(game):
             return True
-        self.client.sadd(UNRULED, game)
+        self.client.sadd(list_key(UNRULED, game), game)
         return False
 
     def _is_idle(self, game: str) -> bool:
@@ -815,11 +830,11 @@ class Store:
         """Look at every game for unruled submissions, for what a crash between two steps left unlisted."""
         games = self.games()
         found = [game for game in games if not self._is_idle(game)]
-        if found:
-            self.client.sadd(UNRULED, *found)
-        parked = [game for game in games if self._is_stopped(game, "parked")]
-        if parked:
-            self.client.sadd(PARKED, *parked)
+        for game in found:
+            self.client.sadd(list_key(UNRULED, game), game)
+        for game in games:
+            if self._is_stopped(game, "parked"):
+                self.client.sadd(list_key(PARKED, game), game)
         return len(found)
 
     # Snapshots

@@ -20,6 +20,7 @@ from rq import SimpleWorker
 from events.durability import StoreForgets
 from events.errors import RecordError, StoreAway
 from events.heads import Heads, HeadsUnusable
+from events.layout import LayoutConflict, LayoutNewer
 from events.store import LONGEST_WAIT_SECONDS
 from worker import figures, jobs, log, pulse
 from worker.adjudicate import Warm
@@ -101,7 +102,7 @@ def sweep_for_ever(here: jobs.Office, stop: threading.Event) -> None:
 def begin(here: jobs.Office) -> Heads | None:
     """Ask the store what it promises and compare what was acknowledged with it, as soon as it answers.
 
-    Raises StoreForgets.
+    Brings an older store to the layout of this version. Raises StoreForgets, LayoutNewer, LayoutConflict.
     """
     while not jobs.STOP.is_set():
         try:
@@ -182,7 +183,7 @@ def _main() -> None:
     log.logger().info("worker-started", pid=os.getpid())
     try:
         work()
-    except (StoreForgets, HeadsUnusable) as error:
+    except (StoreForgets, HeadsUnusable, LayoutNewer, LayoutConflict) as error:
         log.logger().error("worker-refuses", why=str(error))
         sys.exit(REFUSES)
 

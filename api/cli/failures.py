@@ -35,6 +35,7 @@ from events.errors import (
     StoreRefuses,
 )
 from events.heads import HeadsUnusable
+from events.layout import LayoutConflict, LayoutNewer, LayoutOlder
 from events.losses import NotHeld
 from worker.settings import BadSetting
 
@@ -72,6 +73,8 @@ def failure(error: Exception) -> Failure:
         case GameHeld():
             return Failure(REFUSED, "game-held", f"{error} `rookery doctor` tells what is missing.", game=error.game)
         case StoreAway() | StoreRefuses() | EmbeddedError() | StoreForgets() | HeadsUnusable():
+            return Failure(AWAY, _word(error), str(error))
+        case LayoutOlder() | LayoutNewer() | LayoutConflict():
             return Failure(AWAY, _word(error), str(error))
         case BackupDamaged() | BackupChanged():
             return Failure(DISAGREES, _word(error), str(error))

@@ -21,6 +21,7 @@ from api.running import running
 from api.tokens import Caller, Tokens, operator_token
 from domain.thrones.language.state import State
 from domain.thrones.ruleset import THRONES
+from events import layout
 from events.connecting import BadStoreUrl, connect
 from events.embedded import DirectoryInUse, Embedded, find
 from events.envelope import Receipt, Stored
@@ -185,6 +186,7 @@ def place(options: Options, *, may_begin: bool = False, looks: bool = False) -> 
             return
         found = _by_url(*servers)
         found.data = directory
+        layout.check(found.desk.store)
         if not looks:
             found.desk.tokens = Tokens(found.desk.store, operator_token(directory))
             found.desk.signer = Signer.of_directory(directory)
@@ -214,6 +216,10 @@ def _ours(directory: Path, servers: Embedded, looks: bool) -> Iterator[Place]:
         urls = {"store_url": servers.store_url, "queue_url": servers.queue_url}
         here = Place(desk, is_ours=True, data=directory, **urls)
         try:
+            if looks:
+                layout.check(store)
+            else:
+                layout.migrate(store)
             _remember(here, directory, looks)
             try:
                 yield here
@@ -243,6 +249,7 @@ def _by_url(store_url: str, queue_url: str = "") -> Place:
     except BadStoreUrl as error:
         raise usage(str(error)) from error
     store.ping()
+    layout.check(store)
     return Place(
         Desk(store, Tokens(store), bell),
         is_ours=False,

@@ -27,7 +27,7 @@ from events.envelope import Receipt
 from events.errors import GameExists, StoreAway, StoreRefuses
 from events.heads import Heads
 from events.journal import Journal
-from events.keys import game_key
+from events.keys import LAYOUT, SHARED, UNRULED, game_key, list_keys, shared_key
 from events.losses import head_of
 from events.store import Store
 from tests import toy
@@ -75,7 +75,8 @@ def _everything(store: Store, *without: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key in sorted(store.client.scan_iter()):
         name = key.decode()
-        if name.rpartition(":")[2] in ("lease", "snapshot", *without) or name in ("rookery:unruled", "rookery:probe"):
+        passing = ("lease", "snapshot", *without)
+        if name.rpartition(":")[2] in passing or name in (LAYOUT, "rookery:probe", *list_keys(UNRULED)):
             continue
         match store.client.type(key).decode():
             case "hash":
@@ -101,8 +102,8 @@ def _filled(store: Store) -> None:
     store.client.set(game_key("toy-1", "a-part-of-later"), b"\x00\xff")
     store.client.zadd(game_key("toy-2", "another"), {"a": 1.5})
     store.client.sadd(game_key("toy-2", "a-third"), "x", "y")
-    store.client.hset("rookery:shared:{cup}", mapping={"seed": "ab", "commitment": "cd"})
-    store.client.sadd("rookery:shared", "cup")
+    store.client.hset(shared_key("cup"), mapping={"seed": "ab", "commitment": "cd"})
+    store.client.sadd(SHARED, "cup")
     submit(store, toy.Bid(by="red", coins=0), "seat-1", "toy-3")  # one that waits for its ruling
 
 

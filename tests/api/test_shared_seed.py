@@ -43,6 +43,7 @@ from events.embedded import Embedded
 from events.envelope import Refused, Submission, encode, submission
 from events.errors import GameExists, SharedSeedClosed, SharedSeedExists, SharedSeedUnknown, StoreAway
 from events.export import export_game, import_game
+from events.keys import shared_key
 from events.shared import SharedRecord, SharedSeeds
 from events.store import Store
 from tests.api.asgi import Answer, Client
@@ -336,7 +337,7 @@ def test_a_game_of_that_name_that_is_none_of_the_tables_does_not_hold_up_the_oth
     opening = submission(Start(charter=hall.state("winter").charter, seed=SEED), seat=None, cause="system")
     hall.desk.create(edition="second-edition", players=3, game="alone")
     hall.adjudicate("alone")
-    hall.store.client.hset("rookery:shared:{cup}:tables", "alone", codec.write_submission(_keyed(opening)))
+    hall.store.client.hset(shared_key("cup", "tables"), "alone", codec.write_submission(_keyed(opening)))
     assert hall.look() == 1 and hall.look() == 0
     assert all(hall.opened(game) for game in TABLES)
     assert [one.game for one in shared(hall.desk, "cup").tables] == ["summer", "winter"]

@@ -640,7 +640,7 @@ def test_an_import_is_staged_and_one_that_breaks_off_leaves_nothing_for_ever(mon
     fields = {"rules": "toy", "version": "1", "created": AT, "pepper": "00" * 32, "cursor": "0"}
     with pytest.raises(RuntimeError):
         restore(store, "half", fields, [], _breaking_off(inbox))
-    left = list(store.client.keys("rookery:{half}:*"))
+    left = list(store.client.keys(game_key("half", "*")))
     assert left and all(store.client.ttl(key) > 0 for key in left)
     assert not store.exists("half")
     restore(store, "half", fields, [], inbox)

@@ -13,7 +13,7 @@ import pytest
 from events import backup, losses
 from events.backup import BackupDamaged, Contents, Frames, Restore
 from events.heads import FILE, Heads, HeadsUnusable
-from events.keys import LOST, game_key
+from events.keys import LOST, game_key, list_key
 from events.store import Store
 from events.verify import verify_store
 from tests import recording
@@ -111,7 +111,7 @@ def test_a_damaged_game_keeps_no_other_from_being_copied(what: str, field: str, 
     store = game()
     store.client.hset(game_key("toy-1", what), field, value)
     store.client.xadd(game_key("toy-1", "inbox"), {"other": b"x"}, id="77-0")
-    for key in ("rookery:{X Y}:game", b"rookery:{toy-1}:\xff\xfe", b"rookery:{\xff}:game"):
+    for key in ("rookery:{P07}:X Y:game", game_key("toy-1", "").encode() + b"\xff\xfe", b"rookery:{\xff}:a:game"):
         store.client.hset(key, "a", "b")
     told = frames(store)
     assert {one.game: bool(one.damaged) for one in told if isinstance(one, backup.Done)} == {
@@ -127,7 +127,7 @@ def test_a_damaged_game_keeps_no_other_from_being_copied(what: str, field: str, 
 @pytest.mark.parametrize("value", [b"", b"{}", b"soon", b"[]", b"\xff"])
 def test_a_note_of_what_was_lost_that_nobody_can_read_holds_its_game(value: bytes, tmp_path: Path) -> None:
     store = game()
-    store.client.hset(LOST, "toy-1", value)
+    store.client.hset(list_key(LOST, "toy-1"), "toy-1", value)
     assert "cannot be read" in losses.held(store)["toy-1"].sentence
     assert losses.release_whole(store) == () and "toy-1" in losses.held(store)
     heads = Heads(tmp_path, store, "redis://localhost:1")

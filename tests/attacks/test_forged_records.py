@@ -20,7 +20,7 @@ from events import chain, codec
 from events.envelope import Refused, Stored, encode
 from events.errors import FileDamaged, KeptDamaged, RecordDamaged
 from events.export import EntryLine, ExportLine, Header, SubmissionLine, export_game, import_game, parse
-from events.keys import game_key
+from events.keys import GAMES, PARKED, UNRULED, game_key, list_key
 from events.ruling import Line
 from events.sealing import Sealer
 from events.store import Store
@@ -235,7 +235,7 @@ def test_a_letter_from_the_future_is_a_finding_and_hides_no_other_game() -> None
     store = waiting(more=0)
     number = store.version("toy-1") + 1
     store.client.xadd(game_key("toy-1", "inbox"), {"submission": b'{"v":99}'}, id=f"{number}-0")
-    store.client.sadd("rookery:unruled", "toy-1")
+    store.client.sadd(list_key(UNRULED, "toy-1"), "toy-1")
     recording.new_game(store, "toy-2")
     assert store.waiting_since() == (recording.AT,)
     found = verify_store(store, recording.JUDGE, "toy-1").disagreement
@@ -244,8 +244,8 @@ def test_a_letter_from_the_future_is_a_finding_and_hides_no_other_game() -> None
 
 def test_junk_in_the_lists_of_games_stops_nobody() -> None:
     store = waiting()
-    for name in ("games", "unruled", "parked"):
-        store.client.sadd(f"rookery:{name}", b"\xff\xfe", b"x y", b"nobody")
+    for name in (GAMES, UNRULED, PARKED):
+        store.client.sadd(list_key(name, "nobody"), b"\xff\xfe", b"x y", b"nobody")
     assert store.games() == ("toy-1",) and store.parked() == ()
     assert set(store.unruled()) == {"toy-1", "nobody"} and len(store.waiting_since()) == 1
     assert sweep(store, Bell(store.client, [].append), thorough=True) == 1

@@ -17,7 +17,7 @@ import pytest
 from events.connecting import connect
 from events.embedded import Embedded, find
 from events.journal import Journal
-from events.keys import LOST
+from events.keys import LOST, list_key
 from events.store import Store
 from tests.api.test_cli import ROOT, Rookery
 
@@ -100,7 +100,7 @@ def test_a_game_that_says_itself_that_it_is_held_is_told_and_goes_on(rookery: Ro
     with rookery.up() as up:
         assert up.said["held"] == ["winter"]
         client = connect(find(rookery.data)[0])  # type: ignore[index]  # it runs
-        assert client.delete(LOST) == 1
+        assert client.delete(list_key(LOST, "winter")) == 1
         client.close()
         sick = rookery("doctor", "--json", code=1).json
         lost = [one["says"] for one in sick["checks"] if one["name"] == "lost"]

@@ -19,7 +19,7 @@ from events.embedded import Embedded
 from events.envelope import encode
 from events.errors import KeptDamaged
 from events.inspection import FORMS, KINDS
-from events.keys import game_key
+from events.keys import GAMES, PARKED, UNRULED, game_key, list_keys
 from events.store import Store, awaited
 from events.verify import verify_store
 from tests import toy
@@ -118,7 +118,7 @@ def _places() -> dict[str, Callable[[Store], Any]]:
                 game_key(GAME, what), value
             )
         found[f"lists hold {kind}"] = lambda store, value=value: [  # type: ignore[misc]
-            store.client.sadd(f"rookery:{name}", value) for name in ("games", "unruled", "parked")
+            store.client.sadd(key, value) for name in (GAMES, UNRULED, PARKED) for key in list_keys(name)
         ]
     found["letter of the future, bare"] = _letter(b'{"v":99}')
     found["letter of the future"] = _letter(FUTURE % AT.encode())

@@ -28,7 +28,7 @@ from events.errors import (
     StaleAppend,
     StoreAway,
 )
-from events.keys import game_key
+from events.keys import UNRULED, game_key, list_key
 from events.limits import MOST_ANSWER_BYTES
 from events.ruling import Line
 from events.store import Lease, Parked, Store
@@ -201,7 +201,7 @@ class StoreContract:
 
     def test_a_thorough_look_finds_what_is_not_listed(self, store: Store) -> None:
         new_game(store)
-        store.client.delete("rookery:unruled")
+        store.client.delete(list_key(UNRULED, "toy-1"))
         assert store.relist() == 1
         assert store.unruled() == ("toy-1",)
 

@@ -9,7 +9,7 @@ import pytest
 
 from events.connecting import ANSWER_SECONDS, connect
 from events.embedded import Embedded
-from events.keys import game_key
+from events.keys import UNRULED, game_key, list_key
 from events.store import Store
 from tests import toy
 from tests.recording import JUDGE, new_game, submit
@@ -97,7 +97,7 @@ def test_the_sweeper_rings_for_what_a_crash_left_behind(store: Store, bell: Bell
 
 def test_a_crash_before_listing_is_found_by_a_thorough_sweep(store: Store, bell: Bell) -> None:
     new_game(store)
-    store.client.delete("rookery:unruled")
+    store.client.delete(list_key(UNRULED, "toy-1"))
     assert sweep(store, bell) == 0
     assert sweep(store, bell, thorough=True) == 1
 

@@ -188,10 +188,11 @@ def accept(store: Store, loss: Loss, said: Submission | None) -> Receipt | None:
 def relist(store: Store) -> None:
     """List again every game that says itself that it is held: readiness, figures and starts look at the list alone.
 
-    What is of another kind in the place of the list is dropped, since nobody can read it or add to it.
+    What is of another kind in the place of a part of the list is dropped, since nobody can read it or add to it.
     """
-    if store.client.type(LOST) not in (b"hash", b"none"):
-        store.client.delete(LOST)
+    for key in list_keys(LOST):
+        if store.client.type(key) not in (b"hash", b"none"):
+            store.client.delete(key)
     games = store.games()
     with store.client.pipeline(transaction=False) as asked:
         for game in games:
@@ -199,7 +200,7 @@ def relist(store: Store) -> None:
         told = asked.execute(raise_on_error=False)
     for game, raw in zip(games, told, strict=True):
         if isinstance(raw, bytes):  # a description of another kind is told by whoever reads that game
-            store.client.hsetnx(LOST, game, raw)
+            store.client.hsetnx(list_key(LOST, game), game, raw)
 
 
 @translated

@@ -109,9 +109,9 @@ def test_a_game_that_says_itself_that_it_is_held_is_told_and_goes_on(rookery: Ro
     rookery.at_once("doctor")
 
 
-@pytest.mark.parametrize("junk", [lambda client: client.delete(LOST), lambda client: client.set(LOST, "x")])
+@pytest.mark.parametrize("junk", [lambda client, key: client.delete(key), lambda client, key: client.set(key, "x")])
 def test_a_list_of_held_games_that_is_gone_or_none_is_made_anew_at_the_start(
-    rookery: Rookery, junk: Callable[[Any], Any]
+    rookery: Rookery, junk: Callable[[Any, str], Any]
 ) -> None:
     for game in ("summer", "winter"):
         rookery.at_once("new", "--players", "3", "--game", game)
@@ -120,7 +120,7 @@ def test_a_list_of_held_games_that_is_gone_or_none_is_made_anew_at_the_start(
     with rookery.up() as up:
         assert up.said["held"] == ["winter"]
         client = connect(find(rookery.data)[0])  # type: ignore[index]  # it runs
-        junk(client)
+        junk(client, list_key(LOST, "winter"))
         client.close()
     with rookery.up() as up:
         ready = httpx.get(f"{up.said['url']}/readyz").json()

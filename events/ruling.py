@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import traceback
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -200,7 +201,7 @@ class _Case:
             self._check_engine(judge.rules.pinned(self.state), command)
             if self.was_overtaken and isinstance(command, PassDeadline):
                 raise Refusal("game-waited-for-its-engine")  # nobody could be heard while it ran out
-            ruling = judge.rules.decide(self.state, command, self.past, self.submission.at)
+            ruling = judge.rules.decide(self.state, command, self.past, _spelled(self.submission.at))
         except Refusal as refusal:
             self.refusal = refusal
         else:
@@ -221,6 +222,15 @@ class _Case:
                 raise Refusal("unknown-engine", unknown=True, engine=command.engine, known=self.engine)
         elif pinned and pinned != self.engine:
             raise EngineLacking(pinned, self.engine)
+
+
+def _spelled(at: str) -> str:
+    """A time in the store's own spelling, so that rules compare times as text; empty for what is none."""
+    try:
+        moment = datetime.fromisoformat(at)
+    except ValueError:
+        return ""
+    return "" if moment.tzinfo is None else moment.astimezone(UTC).isoformat(timespec="microseconds")[:-6] + "Z"
 
 
 def _command(case: _Case, sealer: Sealer) -> bytes:

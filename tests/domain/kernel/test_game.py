@@ -163,6 +163,7 @@ def test_drafts_and_missed_deadlines(real_store: Store) -> None:  # noqa: F811
 def test_a_deadline_passes_when_it_is_due_and_once(real_store: Store) -> None:  # noqa: F811
     played = Played(real_store, begin())
     early, due, late = (f"2025-01-0{day}T12:00:00.000000Z" for day in (2, 3, 4))
+    in_time = "2025-01-03T11:59:59.999999Z"
     number = played.state.question
 
     def passes(player: str, at: str, question: int = number) -> str:
@@ -172,8 +173,9 @@ def test_a_deadline_passes_when_it_is_due_and_once(real_store: Store) -> None:  
     assert played.say(SetDue(question=number + 1, due=due), "system") == "question-closed"
     assert played.say(SetDue(question=number, due="tomorrow"), "system") == "not-an-instant"
     assert played.say(SetDue(question=number, due=due), "system") == ""
-    assert passes("red", early) == "not-due"
-    assert played.say(toy.Bid(by="green", coins=2), at=early) == ""  # in time
+    for moment in (early, "2025-01-03T13:59:00+02:00", "2025-01-03T11:59:59Z", in_time):
+        assert passes("red", moment) == "not-due"
+    assert played.say(toy.Bid(by="green", coins=2), at=in_time) == ""
     assert passes("red", due) == ""
     assert played.state.answers["green"].coins == 2 and played.state.answers["red"].coins == 0
     assert passes("red", late) == passes("green", late) == "not-awaited"

@@ -72,8 +72,7 @@ class ThronesOf(Table[State]):
     def procedures(self) -> dict[str, type[Procedure]]:
         return self.edition.procedures
 
-    def evolve(self, state: State, fact: kernel.Fact) -> State:
-        return evolve(state, fact)
+    evolve = staticmethod(evolve)
 
     def game(self, state: State) -> Game:
         return Game(self, state, self.edition)

@@ -7,7 +7,6 @@ from typing import Any
 
 from domain.kernel.refusal import Refusal
 from domain.thrones.language import answers as c
-from domain.thrones.language.pieces import UNITS, unit_type
 from domain.thrones.language.state import State
 from domain.thrones.tables.edition import Edition
 
@@ -24,10 +23,9 @@ def check_names(edition: Edition, state: State, answer: c.HouseAnswer) -> None:
     for order in _orders(answer):
         if order not in edition.tokens:
             raise Refusal("unknown-order", ("2E-ORD-2",), unknown=True, order=order, known=list(edition.tokens))
-    known = [unit for unit in UNITS if unit_type(unit) in edition.unit_figures]
     for unit in _units(answer):
-        if unit not in known:
-            raise Refusal("unknown-unit", ("2E-GEN-3",), unknown=True, unit=unit, known=known)
+        if unit not in edition.unit_names:
+            raise Refusal("unknown-unit", ("2E-GEN-3",), unknown=True, unit=unit, known=list(edition.unit_names))
 
 
 def _areas(answer: c.HouseAnswer) -> Iterator[str]:

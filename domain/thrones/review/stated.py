@@ -17,12 +17,10 @@ from domain.thrones.language.pieces import (
     FOOTMEN_IN_SUPPORT,
     TOKEN_OF_TRACK,
     TRACKS,
-    UNITS,
     AreaId,
     CardId,
     HouseId,
     Units,
-    unit_type,
 )
 from domain.thrones.rules.game import Game
 
@@ -54,7 +52,7 @@ def _unknown(game: Game, fact: Any) -> Iterator[str]:
         if area is not None and area not in game.board:
             yield f"there is no area {area}"
     units = [*getattr(fact, "units", {}), *(getattr(fact, name) for name in _UNIT_FIELDS.get(type(fact), ()))]
-    known = [unit for unit in UNITS if unit_type(unit) in game.edition.unit_figures]
+    known = game.edition.unit_names
     for unit in units:
         if unit not in known:
             yield f"there is no unit {unit}; there are {_list(known)}"

@@ -41,11 +41,12 @@ class Game(KernelGame[State]):
         self.edition = edition
         self.readings = edition.readings
         self.board: Board = edition.board
+        self._law = edition.law or None
 
     def emit(self, fact: Fact, *rules: str) -> None:
         """Record a fact with the rules behind it, cited by the law of this table, and apply it."""
-        law = self.edition.law
-        if law:
+        law = self._law
+        if law is not None:
             fact, rules = law.of_fact(fact), law.cite(rules)
         super().emit(fact, *rules)
 

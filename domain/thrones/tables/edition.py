@@ -14,6 +14,7 @@ import msgspec
 
 from domain.kernel.procedure import Procedure
 from domain.thrones.language.pieces import (
+    UNITS,
     AreaId,
     CardId,
     Deck,
@@ -22,8 +23,10 @@ from domain.thrones.language.pieces import (
     OrderId,
     OrderToken,
     TidesCard,
+    Unit,
     Units,
     WesterosCard,
+    unit_type,
 )
 from domain.thrones.tables.board import Area, Board
 from domain.thrones.tables.law import NO_CHANGE, Law
@@ -209,6 +212,11 @@ class Edition:
     @cached_property
     def unit_figures(self) -> dict[str, UnitFigures]:
         return {unit.id: unit for unit in self.tables.units}
+
+    @cached_property
+    def unit_names(self) -> tuple[Unit, ...]:
+        """Units that can stand on the board, each also lying routed, in canonical order (2E-GEN-3)."""
+        return tuple(unit for unit in UNITS if unit_type(unit) in self.unit_figures)
 
     @cached_property
     def tokens(self) -> dict[OrderId, OrderToken]:

@@ -24,17 +24,17 @@ help:
 run: env
 	$(BIN)/rookery up --example --port $(PORT)
 
-## test: all checks and all tests, with coverage
+## test: all checks and all tests
 test: check
-	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
-## test-all: as test, with the large tests at full size; run it before a release
+## test-all: as test, with the large tests at full size and with coverage, which takes three times as long
 test-all: check
 	ROOKERY_TESTS=all $(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term $(ARGS)
 
 ## slowest: as test, in one process, with the processor seconds of each file (ARGS=tests/domain)
 slowest: env
-	$(BIN)/python -m pytest -p tests.slowest -q --cov --cov-report= $(ARGS)
+	$(BIN)/python -m pytest -p tests.slowest -q $(ARGS)
 
 ## check: format, lint, types, and the arrows between the packages; changes nothing
 check: env
